@@ -1,0 +1,47 @@
+# Everything runs in one virtual environment, .venv; only Python 3.11+, make and git must be there.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test check format lint types contract fresh index clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
+
+$(READY): pyproject.toml requirements/dev.lock
+	$(PYTHON) -c 'import sys; sys.exit("oomedic needs Python 3.11 or newer; set PYTHON=python3.12, say") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY) ## the main job, on the runbook's own case
+	@$(BIN)/python tools/demo.py
+
+test: $(READY) ## every test that needs only Python
+	$(BIN)/python -m pytest -q -n auto
+
+check: format lint types contract fresh test ## what every change must pass
+
+format: $(READY) ## is everything formatted?
+	$(BIN)/ruff format --check .
+
+lint: $(READY)
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+contract: $(READY) ## imports only go down (DESIGN: layers)
+	$(BIN)/lint-imports
+
+fresh: $(READY) ## are the generated files (data index, docs) what their sources say?
+	$(BIN)/python tools/build_index.py --check
+	$(BIN)/python tools/build_docs.py --check
+
+index: $(READY) ## write the generated files anew
+	$(BIN)/python tools/build_index.py
+	$(BIN)/python tools/build_docs.py
+
+clean: ## remove the environment and caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
