@@ -64,7 +64,7 @@ def parse_quantity(quantity: str | float) -> Bytes:
     if decimal:
         factor = _SMALL[decimal] if decimal in _SMALL else _DECIMAL[decimal.lower()]
         return round(float(number) * factor)
-    return round(float(number) * 10 ** int(exponent or 0))
+    return round(float(number) * 10.0 ** int(exponent or 0))
 
 
 def parse_count(text: str) -> int:
