@@ -1,0 +1,55 @@
+"""Model architectures, one file per family; ``stack_of`` builds what one rank holds.
+
+A model type that no family knows gives None: the size of its weights then comes from the catalogue or from the user.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from oomedic.architectures import dense, latent, llama4, mixture
+from oomedic.architectures.stack import Builder, Layer, Stack
+from oomedic.hf_config import Config, text_config
+from oomedic.modules import Shard
+
+__all__ = ["Layer", "Stack", "is_known", "stack_of"]
+
+_TEXT_OF: Final = {
+    "gemma3": "gemma3_text",
+    "qwen2_vl": "qwen2",
+    "qwen2_5_vl": "qwen2",
+    "qwen2_audio": "qwen2",
+    "llama4_text": "llama4",
+    "qwen3_vl": "qwen3_vl_text",
+    "pixtral": "mistral",
+}
+"""Model types whose config holds the language model without nesting it, or under another name."""
+
+_BUILDERS: Final[Mapping[str, Builder]] = {
+    **dict.fromkeys(dense.DENSE, dense.build),
+    **dict.fromkeys(mixture.MIXTURES, mixture.build),
+    **dict.fromkeys(latent.LATENT, latent.build),
+    "llama4": llama4.build,
+}
+
+
+def is_known(config: Config) -> bool:
+    """Tell whether a family knows the model type of this config."""
+    return _model_type(text_config(config)) in _BUILDERS
+
+
+def stack_of(config: Config, shard: Shard) -> Stack | None:
+    """Build the language model of a config for one rank, None when its model type is not known.
+
+    Raises:
+        InputError: ``config-lacks`` when a key that the arithmetic needs is missing.
+        UsageError: ``not-divisible`` when the model cannot be split this way.
+    """
+    text = text_config(config)
+    kind = _model_type(text)
+    builder = _BUILDERS.get(kind)
+    return builder({**text, "model_type": kind}, shard) if builder else None
+
+
+def _model_type(text: Config) -> str:
+    kind = str(text.get("model_type"))
+    return _TEXT_OF.get(kind, kind)

@@ -1,0 +1,116 @@
+"""Multi-head latent attention: DeepSeek V2 and V3, Kimi K2, GLM 5 and their kin, with or without a sparse indexer.
+
+Mirrors vllm/model_executor/models/deepseek_v2.py: the projections into the latent space are replicated on every rank,
+those out of it are split by heads. Releases before MLA (below 0.7) keep full heads in the cache.
+"""
+
+from typing import Final
+
+from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_modules
+from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
+from oomedic.cache_layers import Latent
+from oomedic.hf_config import Config, attention_heads, first, layer_count, need
+from oomedic.modules import Linear, Module, Shard, Table
+
+LATENT: Final = frozenset(
+    {
+        "deepseek_v2",
+        "deepseek_v3",
+        "deepseek_v32",
+        "kimi_k2",
+        "glm_moe_dsa",
+        "glm4_moe_lite",
+        "mistral4",
+        "mistral_large_3",
+        "axk1",
+        "deepseek_vl_v2",
+    }
+)
+"""Model types of this family."""
+_NO_CORRECTION: Final = frozenset({"deepseek_v2", "mistral4", "mistral_large_3"})
+
+
+def build(config: Config, shard: Shard) -> Stack:
+    """Make the stack of a model with latent attention."""
+    hidden = need(config, "hidden_size")
+    attention = (*attention_modules(config, shard), *norms(hidden, 2))
+    sparse = (*attention, *expert_modules(config, shard, _mixture(config)))
+    dense_layers = dense_layer_indices(config)
+    dense = (*attention, *_dense_mlp(config, shard)) if dense_layers else ()
+    cache = (latent(config, shard),)
+    return Stack(
+        tuple(Layer(dense if index in dense_layers else sparse, cache) for index in range(layer_count(config))),
+        embedding(config, shard),
+        (*norms(hidden, 1), *head(config, shard)),
+        rotary(config, need(config, "qk_rope_head_dim")),
+        is_tied(config),
+    )
+
+
+def attention_modules(config: Config, shard: Shard) -> tuple[Module, ...]:
+    """Return the latent projections (replicated) and the per-head ones (split)."""
+    hidden, heads = need(config, "hidden_size"), shard.divide(attention_heads(config), "num_attention_heads")
+    nope, rope = need(config, "qk_nope_head_dim"), need(config, "qk_rope_head_dim")
+    value, rank = need(config, "v_head_dim"), need(config, "kv_lora_rank")
+    query_rank = first(config, "q_lora_rank")
+    name = "self_attn"
+    modules: list[Module] = []
+    if query_rank:
+        modules.append(
+            Linear(
+                f"{name}.fused_qkv_a_proj",
+                hidden,
+                (int(query_rank), rank + rope),
+                parts=(f"{name}.q_a_proj", f"{name}.kv_a_proj_with_mqa"),
+            )
+        )
+        modules.append(Table("q_a_layernorm", int(query_rank)))
+        modules.append(
+            Linear(f"{name}.q_b_proj", int(query_rank), (heads * (nope + rope),), parts=(f"{name}.q_b_proj",))
+        )
+    else:
+        modules.append(Linear(f"{name}.q_proj", hidden, (heads * (nope + rope),), parts=(f"{name}.q_proj",)))
+        modules.append(
+            Linear(f"{name}.kv_a_proj_with_mqa", hidden, (rank + rope,), parts=(f"{name}.kv_a_proj_with_mqa",))
+        )
+    modules += [
+        Table("kv_a_layernorm", rank),
+        Linear(f"{name}.kv_b_proj", rank, (heads * (nope + value),), parts=(f"{name}.kv_b_proj",)),
+        Linear(f"{name}.o_proj", heads * value, (hidden,), parts=(f"{name}.o_proj",)),
+        *_indexer(config),
+    ]
+    return tuple(modules)
+
+
+def latent(config: Config, shard: Shard) -> Latent:
+    """Return what one layer keeps: the same latent row on every rank."""
+    return Latent(
+        need(config, "kv_lora_rank") + need(config, "qk_rope_head_dim"),
+        shard.divide(attention_heads(config), "num_attention_heads"),
+        need(config, "qk_nope_head_dim") + need(config, "qk_rope_head_dim"),
+        first(config, "index_head_dim"),
+    )
+
+
+def _indexer(config: Config) -> tuple[Module, ...]:
+    if not config.get("index_topk"):
+        return ()
+    heads, size = need(config, "index_n_heads"), need(config, "index_head_dim")
+    hidden = need(config, "hidden_size")
+    name = "self_attn.indexer"
+    return (
+        Linear(f"{name}.wq_b", need(config, "q_lora_rank"), (heads * size,), parts=(f"{name}.wq_b",)),
+        Linear(f"{name}.wk", hidden, (size,), parts=(f"{name}.wk",)),
+        Table(f"{name}.k_norm", 2 * size, "float32"),
+        Linear(f"{name}.weights_proj", hidden, (heads,), parts=(f"{name}.weights_proj",)),
+    )
+
+
+def _mixture(config: Config) -> Mixture:
+    kind = str(config["model_type"])
+    corrected = kind not in _NO_CORRECTION and config.get("topk_method", "noaux_tc") == "noaux_tc"
+    return Mixture(router_correction=corrected)
+
+
+def _dense_mlp(config: Config, shard: Shard) -> tuple[Module, ...]:
+    return gated_mlp(need(config, "hidden_size"), shard.divide(need(config, "intermediate_size"), "intermediate_size"))

@@ -1,0 +1,111 @@
+"""The shape of a model on one rank: decoder layers, and what only the first or the last pipeline stage holds."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from oomedic.cache_layers import CacheLayer
+from oomedic.hf_config import Config, first, head_dim
+from oomedic.modules import Buffer, Linear, Module, Shard, Table
+
+
+class Layer(NamedTuple):
+    """One decoder layer: its modules, and what it keeps between tokens (nothing: it shares another layer's cache)."""
+
+    modules: tuple[Module, ...]
+    cache: tuple[CacheLayer, ...]
+
+
+class Stack(NamedTuple):
+    """A whole model on one rank. ``everywhere`` is on each pipeline stage, such as rotary tables."""
+
+    layers: tuple[Layer, ...]
+    first: tuple[Module, ...]
+    last: tuple[Module, ...]
+    everywhere: tuple[Module, ...] = ()
+    tied: bool = False
+
+
+Builder = Callable[[Config, Shard], Stack]
+"""Makes the stack of a text config for a shard."""
+
+
+def qkv(config: Config, shard: Shard, name: str = "self_attn", **sizes: int | bool) -> Linear:
+    """Return the fused query, key and value projection (vllm QKVParallelLinear).
+
+    ``sizes`` may give heads, kv_heads, head, value_head, bias and gate (a gate of the output is stored with the query).
+    """
+    head = int(sizes.get("head") or head_dim(config))
+    value = int(sizes.get("value_head") or head)
+    query = shard.divide(int(sizes["heads"]), "num_attention_heads") * head
+    kept = shard.key_value_heads(int(sizes["kv_heads"]))
+    return Linear(
+        f"{name}.qkv_proj",
+        int(sizes.get("inputs") or config["hidden_size"]),
+        (query * (2 if sizes.get("gate") else 1), kept * head, kept * value),
+        bool(sizes.get("bias")),
+        (f"{name}.q_proj", f"{name}.k_proj", f"{name}.v_proj"),
+    )
+
+
+def gated_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False) -> tuple[Linear, Linear]:
+    """Return gate and up, fused, and down; ``width`` is this rank's share."""
+    return (
+        Linear(f"{name}.gate_up_proj", hidden, (width, width), bias, (f"{name}.gate_proj", f"{name}.up_proj")),
+        Linear(f"{name}.down_proj", width, (hidden,), bias, (f"{name}.down_proj",)),
+    )
+
+
+def plain_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False) -> tuple[Linear, Linear]:
+    """Return up and down without a gate."""
+    return (
+        Linear(f"{name}.up_proj", hidden, (width,), bias, (f"{name}.up_proj",)),
+        Linear(f"{name}.down_proj", width, (hidden,), bias, (f"{name}.down_proj",)),
+    )
+
+
+def norms(hidden: int, count: int, *, bias: bool = False) -> tuple[Table, ...]:
+    """Return ``count`` normalisation weights, each a tensor of its own."""
+    one = (Table("norm", hidden), Table("norm.bias", hidden)) if bias else (Table("norm", hidden),)
+    return one * count
+
+
+def embedding(config: Config, shard: Shard) -> tuple[Module, ...]:
+    """Return the token embedding, padded and split over the vocabulary (vllm VocabParallelEmbedding)."""
+    return (Table("embed_tokens", shard.vocabulary(int(config["vocab_size"])) * int(config["hidden_size"])),)
+
+
+def head(config: Config, shard: Shard, *, bias: bool = False) -> tuple[Module, ...]:
+    """Return the output projection (vllm ParallelLMHead); none of its own when it is tied to the embedding."""
+    rows = shard.vocabulary(int(config["vocab_size"]))
+    table = Table("lm_head", rows * int(config["hidden_size"]))
+    return (table, Table("lm_head.bias", rows)) if bias else (table,)
+
+
+def is_tied(config: Config, *, default: bool = False) -> bool:
+    """Tell whether the output projection is the embedding itself."""
+    return bool(first(config, "tie_word_embeddings", default=default))
+
+
+def rotary(config: Config, dim: int | None = None) -> tuple[Buffer, ...]:
+    """Return the rotary cos/sin tables, one for each distinct way of rotating, replicated on every rank.
+
+    Rows x dim in the model's dtype (vllm/model_executor/layers/rotary_embedding): ``max_position_embeddings`` rows, with
+    YaRN original length x factor, with longrope a short and a long table.
+    """
+    size = dim or round(head_dim(config) * float(first(config, "partial_rotary_factor", "rotary_pct", default=1.0)))
+    return tuple(Buffer("rotary", rows * size) for rows in _rotary_rows(config))
+
+
+def _rotary_rows(config: Config) -> tuple[int, ...]:
+    positions = int(first(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", default=0))
+    scaling = first(config, "rope_scaling", default={})
+    kind = scaling.get("rope_type") or scaling.get("type") if isinstance(scaling, dict) else None
+    if kind in {"yarn", "deepseek_yarn"}:
+        original = scaling.get("original_max_position_embeddings") or positions
+        return (round(float(scaling.get("factor", 1)) * original),)
+    if kind in {"longrope", "su"}:
+        original = int(first(config, "original_max_position_embeddings", default=positions))
+        return (original, positions)
+    if kind in {"linear", "dynamic"}:
+        return (round(float(scaling.get("factor", 1)) * positions),)
+    return (positions,) if positions else ()

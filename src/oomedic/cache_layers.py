@@ -1,0 +1,54 @@
+"""What one decoder layer keeps between tokens, as one GPU of a tensor-parallel group holds it."""
+
+from typing import NamedTuple
+
+
+class Attention(NamedTuple):
+    """Keys and values of ``kv_heads`` heads on this rank.
+
+    ``window`` is a sliding window, ``chunk`` a chunk of local attention (Llama 4), both in tokens; ``value_size`` is the
+    head size of the values where it differs.
+    """
+
+    kv_heads: int
+    head_size: int
+    value_size: int | None = None
+    window: int | None = None
+    chunk: int | None = None
+
+
+class Latent(NamedTuple):
+    """One latent row per token (MLA): kv_lora_rank + qk_rope_head_dim elements, the same on every rank.
+
+    ``index_size`` is the key of the sparse indexer (DeepSeek V3.2), a second cache of its own. ``heads`` and the full
+    head sizes are what releases without MLA kept instead.
+    """
+
+    width: int
+    heads: int
+    key_size: int
+    index_size: int | None = None
+
+
+class State(NamedTuple):
+    """A recurrent state per sequence that does not grow: elements of the convolution and of the recurrence.
+
+    ``temporal_dtype`` None means the model's dtype; ``kind`` is vLLM's mamba_type.
+    """
+
+    kind: str
+    convolution: int
+    temporal: int
+    temporal_dtype: str | None = None
+    chunk: int | None = None
+
+
+class CrossAttention(NamedTuple):
+    """Keys and values over the encoder's output, ``tokens`` of it per request."""
+
+    kv_heads: int
+    head_size: int
+    tokens: int
+
+
+CacheLayer = Attention | Latent | State | CrossAttention

@@ -1,0 +1,125 @@
+"""How many bytes the weights of one rank take: the tensors' own bytes, and what torch's allocator makes of them.
+
+"Model loading took X GiB" counts allocator blocks (vllm DeviceMemoryProfiler over torch.cuda memory_allocated), so each
+tensor is rounded as the CUDA caching allocator rounds it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from oomedic.architectures import Stack
+from oomedic.modules import Buffer, Experts, Linear, Module, round_up
+from oomedic.quantization import Scheme
+from oomedic.quantization.scheme import DTYPE_BYTES, Sizes, plain_linear
+from oomedic.units import MIB, Bytes
+
+_SMALL: Final = MIB
+_LARGE: Final = 10 * MIB
+_SEGMENT: Final = 20 * MIB
+_GRAIN: Final = 512
+
+
+class Weights(NamedTuple):
+    """Bytes on one rank: ``parameters`` and ``buffers`` as tensors, ``allocated`` as torch counts both together."""
+
+    parameters: Bytes
+    buffers: Bytes
+    allocated: Bytes
+
+    def plus(self, other: "Weights") -> "Weights":
+        """Add two shares."""
+        return Weights(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+NOTHING: Final = Weights(0, 0, 0)
+
+
+def stage_weights(stack: Stack, scheme: Scheme, stage: "Stage", *, whole_segments: bool = False) -> Weights:
+    """Return the weights of one pipeline stage.
+
+    Args:
+        stack: the model on one tensor-parallel rank.
+        scheme: how its weights are stored.
+        stage: which decoder layers the stage holds, and whether it is the first or the last one.
+        whole_segments: vLLM loads with max_split_size_mb=20 since 0.21, so that a large block is never shared.
+    """
+    total = NOTHING
+    for prefix, modules in _placed(stack, stage):
+        for module in modules:
+            total = total.plus(_module_weights(prefix, module, scheme, whole_segments=whole_segments))
+    return total
+
+
+class Stage(NamedTuple):
+    """A pipeline stage: decoder layers ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    is_first: bool
+    is_last: bool
+
+
+def stages(layers: int, pipeline_parallel_size: int, partition: Sequence[int] = ()) -> tuple[Stage, ...]:
+    """Split the decoder layers over pipeline stages as vllm/distributed/utils.py get_pp_indices does.
+
+    The remainder goes one each to the stages before the last; ``partition`` is VLLM_PP_LAYER_PARTITION.
+
+    >>> [(stage.start, stage.end) for stage in stages(30, 4)]
+    [(0, 7), (7, 15), (15, 23), (23, 30)]
+    """
+    counts = list(partition) or [layers // pipeline_parallel_size] * pipeline_parallel_size
+    if not partition:
+        for extra in range(2, layers % pipeline_parallel_size + 2):
+            counts[-extra] += 1
+    bounds = [sum(counts[:index]) for index in range(len(counts) + 1)]
+    last = len(counts) - 1
+    return tuple(Stage(bounds[i], bounds[i + 1], i == 0, i == last) for i in range(len(counts)))
+
+
+def allocated(size: Bytes, *, whole_segments: bool = False) -> Bytes:
+    """Return the bytes that torch counts for one tensor (c10/cuda/CUDACachingAllocator.cpp).
+
+    Up to 1 MiB and below 10 MiB a block is rounded to 512 bytes and split from a segment; above, a segment of whole
+    2 MiB is used as it is when less than 1 MiB would be left over, or always when large blocks are not split.
+    """
+    if size < _LARGE:
+        return round_up(size, _GRAIN)
+    segment = round_up(size, 2 * MIB)
+    if segment - size <= _SMALL or (whole_segments and segment > _SEGMENT):
+        return segment
+    return round_up(size, _GRAIN)
+
+
+def _placed(stack: Stack, stage: Stage) -> Iterable[tuple[str, tuple[Module, ...]]]:
+    if stage.is_first:
+        yield "model", stack.first
+    for index in range(stage.start, stage.end):
+        yield f"model.layers.{index}", stack.layers[index].modules
+    if stage.is_last:
+        yield "model", _last(stack, stage)
+    yield "model", stack.everywhere
+
+
+def _last(stack: Stack, stage: Stage) -> tuple[Module, ...]:
+    if not stack.tied:
+        return stack.last
+    without = tuple(module for module in stack.last if not module.name.startswith("lm_head"))
+    # a tied head is the embedding itself, which a last stage that is not the first one needs as a copy
+    return without if stage.is_first else (*without, *stack.first)
+
+
+def _module_weights(prefix: str, module: Module, scheme: Scheme, *, whole_segments: bool) -> Weights:
+    sizes = module_sizes(prefix, module, scheme)
+    total = sum(sizes)
+    blocks = sum(allocated(size, whole_segments=whole_segments) for size in sizes)
+    return Weights(0, total, blocks) if isinstance(module, Buffer) else Weights(total, 0, blocks)
+
+
+def module_sizes(prefix: str, module: Module, scheme: Scheme) -> Sizes:
+    """Return the bytes of each tensor of a module."""
+    if isinstance(module, Linear):
+        skipped = any(scheme.skips(f"{prefix}.{part}") for part in module.parts or (module.name,))
+        return plain_linear(module, scheme.element_bytes) if skipped else scheme.linear(module)
+    if isinstance(module, Experts):
+        return scheme.experts(module)
+    return (module.elements * (DTYPE_BYTES[module.dtype] if module.dtype else scheme.element_bytes),)
