@@ -1,0 +1,98 @@
+"""The peak of the profile run: the largest of what the encoder, the forward pass and the sampler hold at once.
+
+Mirrors what vllm/v1/worker/gpu_model_runner.py profile_run makes the model do: an encoder batch of dummy items, a
+forward pass of max_num_batched_tokens tokens without attention, then logits and sampling for min(max_num_seqs,
+max_num_batched_tokens) rows. torch.compile frees as it goes, so a pass costs about its largest layer.
+"""
+
+from typing import Final, NamedTuple
+
+from oomedic.checkpoint import Checkpoint
+from oomedic.engine import EngineConfig
+from oomedic.hf_config import Config, first
+from oomedic.units import Bytes
+
+_ELEMENT: Final = 2
+_MLA_CONTEXT: Final = 65536
+"""Tokens of context that an MLA prefill workspace holds at most (VLLM's chunked prefill workspace)."""
+
+
+class Peak(NamedTuple):
+    """Bytes of the largest part and its name: "forward", "sampler", "encoder" or "latent"."""
+
+    part: str
+    size: Bytes
+    low: Bytes
+    high: Bytes
+
+
+def activation_peak(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
+    """Return the largest of the parts; bands are those of the audited start-ups (benchmarks/accuracy.py)."""
+    parts = [forward(checkpoint, config), sampler(checkpoint, config)]
+    if checkpoint.is_multimodal:
+        parts.append(encoder(checkpoint, config))
+    return max(parts, key=lambda part: part.size)
+
+
+def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
+    """Return what one layer of a pass over max_num_batched_tokens tokens holds."""
+    text, tokens, ranks = checkpoint.text, config.integer("max_num_batched_tokens"), config.tensor_parallel_size
+    hidden = int(first(text, "hidden_size", "d_model", "n_embd", default=4096))
+    width = int(first(text, "intermediate_size_mlp", "intermediate_size", "ffn_dim", default=4 * hidden))
+    dense = _ELEMENT * tokens * (3 * width // ranks + 3 * hidden)
+    size = max(dense if not checkpoint.experts else 0, _experts(checkpoint, tokens, hidden, ranks))
+    size += _latent_context(text, config)
+    return Peak("forward", size, size // 4, round(size * 1.6))
+
+
+def sampler(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
+    """Return logits, their sorted copy and probabilities for all dummy rows: about 38 bytes per row and entry."""
+    rows = min(config.integer("max_num_seqs"), config.integer("max_num_batched_tokens")) * (1 + speculative(config))
+    vocabulary = int(first(checkpoint.text, "vocab_size", default=0))
+    table = config.rules.runner_v2 if config.runner == "V2" else config.rules.counted
+    per_entry = float(table.get("sampler_bytes", 38))
+    size = round(rows * vocabulary * per_entry)
+    return Peak("sampler", size, size // 3, round(size * 1.15))
+
+
+def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
+    """Return a rough peak of the encoder: activations and cached embeddings of the largest items.
+
+    The items of a batch hold together at least max_num_batched_tokens embeddings; the encoder's own activations are of
+    the order of four of its layers' inputs. The band is wide: no config tells the largest item.
+    """
+    tokens = config.integer("max_num_batched_tokens")
+    tower = next((checkpoint.config[key] for key in ("vision_config", "vit_config", "audio_config") if checkpoint.config.get(key)), {})
+    inner = int(first(tower, "intermediate_size", default=4 * int(first(tower, "hidden_size", "embed_dim", default=1024))))
+    patches = 4 * max(tokens, 2048)
+    size = _ELEMENT * patches * inner * 4
+    return Peak("encoder", size, size // 4, size * 4)
+
+
+def speculative(config: EngineConfig) -> int:
+    """Return the number of speculated tokens per step."""
+    value = config.value("speculative_config")
+    if isinstance(value, dict):
+        return int(value.get("num_speculative_tokens") or 0)
+    return config.integer("num_speculative_tokens")
+
+
+def _experts(checkpoint: Checkpoint, tokens: int, hidden: int, ranks: int) -> Bytes:
+    """Return the two intermediate caches of a fused MoE layer (vllm fused_moe: top-k copies of each token)."""
+    if not checkpoint.experts:
+        return 0
+    text = checkpoint.text
+    chosen = int(first(text, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k", "moe_k", default=1))
+    width = int(first(text, "moe_intermediate_size", "intermediate_size", default=hidden)) // ranks
+    copies = tokens * chosen * (max(width, hidden) + max(2 * width, hidden))
+    return _ELEMENT * copies + 4 * tokens * hidden
+
+
+def _latent_context(text: Config, config: EngineConfig) -> Bytes:
+    """Return the workspace in which an MLA prefill decompresses earlier context."""
+    if not text.get("kv_lora_rank") or config.generation == "V0":
+        return 0
+    length = config.max_model_len or 0
+    rows = min(max(8 * length, 4 * config.integer("max_num_seqs") * config.integer("block_size")), _MLA_CONTEXT)
+    heads = int(first(text, "num_attention_heads", default=1)) // config.tensor_parallel_size
+    return rows * heads * (int(text["qk_nope_head_dim"]) + int(text["v_head_dim"])) * _ELEMENT

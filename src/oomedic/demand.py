@@ -1,0 +1,255 @@
+"""What one rank of an engine asks of its GPU: each part computed from the model, the configuration and the release.
+
+A part that cannot be computed is None; nothing is guessed. Bands: weights by the method that gave them, the rest from the
+release's file in data/engines.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from oomedic.activation import Peak, activation_peak, sampler, speculative
+from oomedic.architectures import Stack, stack_of
+from oomedic.attention import CacheSettings, CacheSpec, Request, cache_specs
+from oomedic.cache_layers import State
+from oomedic.checkpoint import Checkpoint
+from oomedic.engine import EngineConfig
+from oomedic.figure import Figure, between, exactly
+from oomedic.gpu import Gpu
+from oomedic.graphs import graph_memory
+from oomedic.kv_plan import Layout, PlanRules, layout
+from oomedic.modules import Shard
+from oomedic.quantization.scheme import DTYPE_BYTES
+from oomedic.units import GIB
+from oomedic.version import Version
+from oomedic.weights import Stage, Weights, stage_weights, stages
+
+_WHOLE_SEGMENTS_SINCE: Final = Version(0, 21, 0)
+_KNOWN_BAND: Final = 0.003
+_ESTIMATE_BAND: Final = 0.08
+_TOWER_BAND: Final = 0.5
+
+
+class Demand(NamedTuple):
+    """The parts of one pipeline stage, and how its cache is cut. ``peak`` names the largest part of the activation."""
+
+    stage: Stage
+    weights: Figure | None
+    non_torch: Figure
+    activation: Figure | None
+    cuda_graphs: Figure | None
+    workspace: Figure
+    warm_up: Figure | None
+    cut: Layout | None
+    peak: str | None = None
+
+
+def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None) -> tuple[Demand, ...]:
+    """Return what each pipeline stage asks for.
+
+    Raises:
+        UsageError: ``not-divisible`` when the model cannot be split over the ranks.
+        InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
+    """
+    if checkpoint is None:
+        nothing = Stage(0, 0, is_first=True, is_last=True)
+        return (Demand(nothing, None, non_torch(config), None, _eager(config), workspace(config), None, None),)
+    stack = stack_of(checkpoint.config, shard_of(config))
+    layers = len(stack.layers) if stack else 1
+    return tuple(
+        _stage_demand(checkpoint, config, gpu, stack, stage)
+        for stage in (stages(layers, config.pipeline_parallel_size) if stack else (_whole(),))
+    )
+
+
+def shard_of(config: EngineConfig) -> Shard:
+    """Return how one rank's share is cut."""
+    return Shard(config.tensor_parallel_size, config.data_parallel_size, config.flag("enable_expert_parallel"))
+
+
+def plan_rules(config: EngineConfig) -> PlanRules:
+    """Return the planner's rules of the release and generation."""
+    cache = config.rules.cache
+    grouped = config.generation == "V1" and cache["sliding"] == "windowed"
+    if not grouped:
+        return PlanRules(grouped=False, need="tokens" if config.generation == "V0" else "each-layer", tokens_line="blocks")
+    return PlanRules(
+        grouped=True,
+        need=str(cache["need"]),
+        tokens_line=str(cache["tokens_line"]),
+        group_ratio=float(cache.get("group_ratio", 1.0)),
+        unify_pages=bool(cache.get("unify_pages")),
+        pad_pages=bool(cache.get("pad_attention_pages")),
+        null_block=bool(cache.get("null_block")),
+        hybrid=_hybrid(config),
+    )
+
+
+def _hybrid(config: EngineConfig) -> bool:
+    """Tell whether the hybrid manager runs: it may be switched off, and a release may switch it off for local chunks."""
+    return not config.flag("disable_hybrid_kv_cache_manager")
+
+
+def request_of(config: EngineConfig, length: int) -> Request:
+    """Return one request of ``length`` tokens as the planner sees it."""
+    batches = 1
+    if config.rules.cache.get("in_flight") == "batches":
+        batches = config.pipeline_parallel_size + 1 if config.runner == "V2" else 1 + config.flag("async_scheduling")
+    in_flight = config.integer("max_num_batched_tokens") * batches
+    return Request(length, in_flight, max(1, config.integer("decode_context_parallel_size")))
+
+
+def cache_settings(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> CacheSettings:
+    """Return what decides the bytes of a block."""
+    cache = config.rules.cache
+    model_bytes = checkpoint.element_bytes(config.value("dtype"))
+    windowed = config.generation == "V1"
+    element_bytes = cache_element_bytes(checkpoint, config, model_bytes)
+    capability = gpu.capability[0] if gpu is not None and gpu.capability else 9
+    sparse = bool(checkpoint.text.get("index_topk"))
+    forced = cache.get("latent_block", {}).get(str(capability))
+    if sparse:
+        forced = cache.get("sparse_latent_block")
+    elif element_bytes == 1:
+        forced = forced or cache.get("latent_block_fp8", {}).get(str(capability))
+    return CacheSettings(
+        block_size=config.integer("block_size") or 16,
+        element_bytes=element_bytes,
+        model_bytes=model_bytes,
+        latent=_is_latent(checkpoint, config),
+        latent_block_size=forced if not config.is_given("block_size") else None,
+        row_pad=int(cache.get("row_pad", 1)) if config.generation == "V0" else 1,
+        sparse_fp8=sparse and element_bytes == 1,
+        sliding=windowed,
+        chunked=windowed and cache.get("chunked_local") == "windowed",
+        state_mode="align" if config.rules.defaults.get("hybrid_prefix_caching") else "none",
+        max_model_len=config.max_model_len or 0,
+    )
+
+
+def _is_latent(checkpoint: Checkpoint, config: EngineConfig) -> bool:
+    """Tell whether the release caches latent rows for this model type, or full heads."""
+    cache = config.rules.cache
+    listed = cache.get("latent_types", ())
+    return bool(cache.get("mla", True)) and (not listed or checkpoint.text.get("model_type") in listed)
+
+
+def cache_element_bytes(checkpoint: Checkpoint, config: EngineConfig, model_bytes: int) -> float:
+    """Return the bytes of one cached element: an fp8 cache where asked for, or where the checkpoint declares it."""
+    asked = str(config.value("kv_cache_dtype") or "auto")
+    if asked == "auto":
+        scheme = checkpoint.scheme(config.value("quantization"), model_bytes)
+        declared = scheme.kv_cache_dtype if scheme else None
+        heeded = scheme is not None and scheme.method in config.rules.cache.get("declared_dtype", ())
+        return 1 if declared and heeded else model_bytes
+    if asked.startswith(("fp8", "int8", "uint8")):
+        return 1
+    if asked.startswith("nvfp4"):
+        return 0.5625
+    return DTYPE_BYTES.get(asked, model_bytes)
+
+
+def non_torch(config: EngineConfig) -> Figure:
+    """Return what lies on the GPU outside torch and grows while the engine starts: NCCL, cuBLAS, kernels."""
+    key = "non_torch_tp1" if config.tensor_parallel_size * config.pipeline_parallel_size == 1 else "non_torch_tp"
+    return counted(config, key)
+
+
+def workspace(config: EngineConfig) -> Figure:
+    """Return what attention backends allocate after the KV cache, inside no budget."""
+    return counted(config, "workspace")
+
+
+def counted(config: EngineConfig, key: str) -> Figure:
+    """Return a figure that no formula gives: low, typical and high of the release's file."""
+    low, typical, high = (round(value * GIB) for value in config.rules.counted[key])
+    return between(low, typical, high, "assumed", config.rules.where("counted", key))
+
+
+def _stage_demand(
+    checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None, stack: Stack | None, stage: Stage
+) -> Demand:
+    known = bool(checkpoint.text.get("hidden_size") or checkpoint.text.get("n_embd") or checkpoint.text.get("d_model"))
+    peak = activation_peak(checkpoint, config) if known else None
+    return Demand(
+        stage,
+        weights(checkpoint, config, stack, stage),
+        non_torch(config),
+        _of_peak(peak),
+        _graphs(checkpoint, config) if known else _eager(config),
+        workspace(config),
+        _of_peak(sampler(checkpoint, config)) if known and config.generation == "V1" else None,
+        _cut(checkpoint, config, gpu, stack, stage),
+        peak.part if peak else None,
+    )
+
+
+def weights(checkpoint: Checkpoint, config: EngineConfig, stack: Stack | None, stage: Stage) -> Figure | None:
+    """Return the weights of one rank: tensor by tensor where the architecture is known, else an estimate over all ranks."""
+    element = checkpoint.element_bytes(config.value("dtype"))
+    scheme = checkpoint.scheme(config.value("quantization"), element)
+    if stack is None or scheme is None:
+        return _estimated(checkpoint, config)
+    whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
+    found = stage_weights(stack, scheme, stage, whole_segments=whole)
+    figure = _with_band(found, f"{checkpoint.where}:{checkpoint.id}")
+    if stage.is_first and checkpoint.tower_parameters:
+        figure = figure.plus(_tower(checkpoint, config, element))
+    return _offloaded(figure, config)
+
+
+def _with_band(found: Weights, where: str) -> Figure:
+    margin = round(found.allocated * _KNOWN_BAND)
+    return between(found.allocated - margin, found.allocated, found.allocated + margin, "computed", where)
+
+
+def _tower(checkpoint: Checkpoint, config: EngineConfig, element: int) -> Figure:
+    """Return the encoders: split over the ranks where their heads divide, else whole on each rank."""
+    size = (checkpoint.tower_parameters or 0) * element
+    split = size // config.tensor_parallel_size
+    band = round(size * _TOWER_BAND / 10)
+    return between(split - band, split, max(size, split + band), "computed", f"{checkpoint.where}:{checkpoint.id}:encoder")
+
+
+def _estimated(checkpoint: Checkpoint, config: EngineConfig) -> Figure | None:
+    if checkpoint.estimate is None:
+        return None
+    ranks = config.tensor_parallel_size * config.pipeline_parallel_size
+    share = checkpoint.estimate // ranks
+    margin = round(share * _ESTIMATE_BAND)
+    figure = between(share - margin, share, share + 2 * margin, "catalogued", f"{checkpoint.where}:{checkpoint.id}")
+    return _offloaded(figure, config)
+
+
+def _offloaded(figure: Figure, config: EngineConfig) -> Figure:
+    offload = round(float(config.value("cpu_offload_gb") or 0) * GIB)
+    return figure.minus(exactly(min(offload, figure.value), "computed", "cpu_offload_gb")) if offload else figure
+
+
+def _of_peak(peak: Peak | None) -> Figure | None:
+    return None if peak is None else between(peak.low, peak.size, peak.high, "computed", f"activation:{peak.part}")
+
+
+def _graphs(checkpoint: Checkpoint, config: EngineConfig) -> Figure:
+    memory = graph_memory(checkpoint, config, speculative(config))
+    return between(memory.low, memory.size, memory.high, "computed", f"graphs:{memory.graphs}")
+
+
+def _eager(config: EngineConfig) -> Figure | None:
+    return exactly(0, "computed", "enforce_eager") if config.flag("enforce_eager") else None
+
+
+def _cut(
+    checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None, stack: Stack | None, stage: Stage
+) -> Layout | None:
+    if stack is None:
+        return None
+    layers = [layer for each in stack.layers[stage.start : stage.end] for layer in each.cache]
+    if any(isinstance(layer, State) for layer in layers) and not config.rules.cache.get("state_pages"):
+        return None
+    settings = cache_settings(checkpoint, config, gpu)
+    specs: Sequence[CacheSpec] = [spec for layer in layers for spec in cache_specs(layer, settings)]
+    return layout(specs, plan_rules(config))
+
+
+def _whole() -> Stage:
+    return Stage(0, 1, is_first=True, is_last=True)

@@ -1,0 +1,241 @@
+"""From what was given to what the engine runs with: every setting, and whether it was given, printed or a default.
+
+Mirrors vllm/engine/arg_utils.py (create_engine_config, _set_default_args) of the release at hand.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from oomedic.arguments import EngineArgs
+from oomedic.gpu import Gpu
+from oomedic.rules import EngineRules, Table
+from oomedic.units import parse_size
+
+Generation = Literal["V0", "V1"]
+SettingOrigin = Literal["given", "printed", "default"]
+Context = Literal["api", "library"]
+
+
+class Setting(NamedTuple):
+    """One value and where it comes from."""
+
+    value: Any
+    origin: SettingOrigin
+    where: str
+
+
+class ModelFacts(NamedTuple):
+    """What the engine's defaults depend on in the model; None where the model is not known."""
+
+    max_model_len: int | None = None
+    architecture: str | None = None
+    multimodal: bool = False
+    experts: bool = False
+    recurrent: bool = False
+    latent: bool = False
+    windowed: bool = False
+    quantization: str | None = None
+    dtype: str | None = None
+
+
+class EngineConfig(NamedTuple):
+    """Every setting of one engine. ``runner`` is the model runner of V1; ``rules`` are those of its release."""
+
+    rules: EngineRules
+    generation: Generation
+    runner: Literal["V1", "V2"]
+    settings: Mapping[str, Setting]
+
+    def integer(self, name: str) -> int:
+        """Return a setting that is a whole number, 0 where it is unknown."""
+        value = self.value(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    def value(self, name: str) -> Any:
+        """Return a setting's value, None where nothing is known."""
+        setting = self.settings.get(name)
+        return None if setting is None else setting.value
+
+    def flag(self, name: str) -> bool:
+        """Return a setting that is on or off."""
+        return bool(self.value(name))
+
+    def is_given(self, name: str) -> bool:
+        """Tell whether a setting was given, not defaulted."""
+        setting = self.settings.get(name)
+        return setting is not None and setting.origin == "given"
+
+    @property
+    def utilization(self) -> float:
+        """Return gpu_memory_utilization."""
+        return float(self.value("gpu_memory_utilization"))
+
+    @property
+    def tensor_parallel_size(self) -> int:
+        """Return the size of a tensor-parallel group."""
+        return max(1, self.integer("tensor_parallel_size"))
+
+    @property
+    def pipeline_parallel_size(self) -> int:
+        """Return the number of pipeline stages."""
+        return max(1, self.integer("pipeline_parallel_size"))
+
+    @property
+    def data_parallel_size(self) -> int:
+        """Return the number of data-parallel replicas of the attention layers."""
+        return max(1, self.integer("data_parallel_size"))
+
+    @property
+    def max_model_len(self) -> int | None:
+        """Return the length of a request, None where neither argument nor model tells."""
+        return self.integer("max_model_len") or None
+
+    @property
+    def accounting(self) -> Table:
+        """Return the table of the generation: [v0] or [v1]."""
+        return self.rules.v0 if self.generation == "V0" else self.rules.v1
+
+    @property
+    def graphs_budgeted(self) -> bool:
+        """Tell whether CUDA graphs are paid out of the requested memory."""
+        if self.generation == "V0":
+            return False
+        table = self.rules.runner_v2 if self.runner == "V2" else self.rules.graphs
+        return bool(table.get("budgeted"))
+
+    def replaced(self, changes: Mapping[str, Any], where: str = "plan") -> "EngineConfig":
+        """Return this configuration with some settings given anew; nothing else follows from them here."""
+        given = {name: Setting(value, "given", where) for name, value in changes.items()}
+        return self._replace(settings={**self.settings, **given})
+
+
+_FIXED: Final[Mapping[str, Any]] = {
+    "tensor_parallel_size": 1,
+    "pipeline_parallel_size": 1,
+    "data_parallel_size": 1,
+    "dtype": "auto",
+    "kv_cache_dtype": "auto",
+    "quantization": None,
+    "enforce_eager": False,
+    "cpu_offload_gb": 0.0,
+    "enable_expert_parallel": False,
+    "enable_lora": False,
+    "decode_context_parallel_size": 1,
+}
+
+
+def configure(
+    args: EngineArgs, model: ModelFacts, gpu: Gpu | None, rules: EngineRules, context: Context = "api"
+) -> EngineConfig:
+    """Fill what was not given with the release's defaults for this model and GPU.
+
+    Args:
+        args: what was given, or printed by the engine itself.
+        model: what the defaults depend on in the model.
+        gpu: the card; without it the defaults that depend on its memory are those of smaller cards.
+        rules: of the release.
+        context: an API server has smaller defaults than the library class.
+    """
+    settings = {
+        name: Setting(given.value, "printed" if given.where.startswith("log") else "given", given.where)
+        for name, given in args.given.items()
+    }
+    generation = _generation(args, gpu, rules)
+    config = EngineConfig(rules, generation, _runner(args, model, rules), settings)
+    defaults: dict[str, Any] = {**_FIXED, **_release_defaults(rules)}
+    defaults["max_model_len"] = _fitted_length(settings, model)
+    defaults["enable_chunked_prefill"] = _chunked_prefill(config, model, defaults["max_model_len"])
+    if settings.get("max_model_len", Setting(None, "default", "")).value in {"auto", -1}:
+        settings["max_model_len"] = Setting(model.max_model_len, "default", "model")
+    for name, value in defaults.items():
+        settings.setdefault(name, Setting(value, "default", rules.where("defaults", name)))
+    _add_batch_limits(config, model, gpu, context, settings)
+    return config
+
+
+def _release_defaults(rules: EngineRules) -> Mapping[str, Any]:
+    names = ("gpu_memory_utilization", "block_size", "swap_space", "async_scheduling")
+    return {name: rules.defaults[name] for name in names if name in rules.defaults}
+
+
+def _fitted_length(settings: Mapping[str, Setting], model: ModelFacts) -> int | None:
+    setting = settings.get("max_model_len")
+    given = setting.value if setting else None
+    return given if isinstance(given, int) and given > 0 else model.max_model_len
+
+
+def _generation(args: EngineArgs, gpu: Gpu | None, rules: EngineRules) -> Generation:
+    if rules.defaults.get("only_generation"):
+        return "V1"
+    forced = args.environment.get("VLLM_USE_V1")
+    if forced is not None and rules.v1:
+        return "V1" if forced == "1" else "V0"
+    if rules.defaults["generation"] == "V1" and gpu is not None and gpu.capability and gpu.capability < (8, 0):
+        return "V0"
+    return "V1" if rules.defaults["generation"] == "V1" else "V0"
+
+
+def _runner(args: EngineArgs, model: ModelFacts, rules: EngineRules) -> Literal["V1", "V2"]:
+    forced = args.environment.get("VLLM_USE_V2_MODEL_RUNNER")
+    if forced is not None:
+        return "V2" if forced == "1" else "V1"
+    listed: Sequence[str] = rules.runner_v2.get("default", ())
+    if not listed or (model.quantization and not rules.runner_v2.get("quantized", True)):
+        return "V1"
+    if "all" in listed or ("dense" in listed and not model.experts and not model.recurrent and model.architecture):
+        return "V2"
+    return "V2" if model.architecture in listed else "V1"
+
+
+def _chunked_prefill(config: EngineConfig, model: ModelFacts, length: int | None) -> bool:
+    if config.generation == "V1":
+        return True
+    policy = config.rules.defaults["chunked_prefill"]
+    if policy != "long" or model.multimodal or model.latent or model.windowed or config.flag("enable_lora"):
+        return bool(policy == "always")
+    return length is not None and length > config.rules.defaults["long_context"]
+
+
+def _add_batch_limits(
+    config: EngineConfig, model: ModelFacts, gpu: Gpu | None, context: Context, settings: dict[str, Setting]
+) -> None:
+    """Add max_num_seqs and max_num_batched_tokens, which depend on each other, on the card and on max_model_len."""
+    row = _batch_row(config, gpu)
+    where = config.rules.where(config.generation.lower(), "batch")
+    length = settings["max_model_len"].value
+    seqs = settings.setdefault("max_num_seqs", Setting(row["max_num_seqs"], "default", where))
+    if "max_num_batched_tokens" in settings:
+        return
+    tokens = int(row[context])
+    if not settings["enable_chunked_prefill"].value and length:
+        tokens = max(length, int(config.rules.defaults["unchunked_tokens"]))
+        if model.multimodal and config.generation == "V0":
+            tokens = max(tokens, int(config.rules.defaults["multimodal_tokens"]))
+    if length and isinstance(seqs.value, int):
+        tokens = min(tokens, max(1, seqs.value) * length)
+    settings["max_num_batched_tokens"] = Setting(tokens, "default", where)
+    if seqs.origin == "default" and isinstance(seqs.value, int) and seqs.value > tokens:
+        settings["max_num_seqs"] = seqs._replace(value=tokens)
+
+
+def _batch_row(config: EngineConfig, gpu: Gpu | None) -> Table:
+    defaults = config.rules.defaults
+    if config.generation == "V0":
+        tokens = defaults["chunked_tokens"]
+        return {"api": tokens, "library": tokens, "max_num_seqs": defaults["max_num_seqs"]}
+    rows: Sequence[Table] = config.rules.v1["batch"]
+    return next((row for row in rows if _row_applies(row, gpu)), rows[-1])
+
+
+def _row_applies(row: Table, gpu: Gpu | None) -> bool:
+    conditions = {"named", "not_named", "total"} & row.keys()
+    if not conditions:
+        return True
+    if gpu is None:
+        return False
+    name = gpu.name.lower()
+    if "named" in row and not any(part in name for part in row["named"]):
+        return False
+    if "not_named" in row and any(part in name for part in row["not_named"].split()):
+        return False
+    return "total" not in row or gpu.memory.value >= parse_size(row["total"])
