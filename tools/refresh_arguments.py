@@ -42,6 +42,7 @@ HEADER = """\
 #
 # name      vLLM's field name        flags  every spelling that a release accepted (`_` and `-` are the same)
 # kind      int | count (8k, 8K) | float | text | flag (no value) | json (an object, also dotted) | list
+# items     int: the items of a list are whole numbers (absent: text)
 # since     the first release read that has it (absent: the oldest one read); until: the last one, if it is gone
 # no_since  the first release read that also accepts --no-...
 # secret    the value must never be shown
@@ -171,7 +172,7 @@ def _kind_of_keywords(keywords: dict[str, ast.expr]) -> str:
     if action.startswith("store_") or "Boolean" in action:
         return "flag"
     if action == "append" or action.endswith("ParserAction") or "nargs" in keywords:
-        return "list"
+        return "list of int" if "type" in keywords and ast.unparse(keywords["type"]) == "int" else "list"
     of_type = ast.unparse(keywords["type"]) if "type" in keywords else "str"
     return next((kind for part, kind in _OF_TYPE if part in of_type and "lambda" not in of_type), "text")
 
@@ -210,8 +211,8 @@ def kind_of(annotation: ast.expr, name: str, release: Release) -> str:
         return "json"
     if "bool" in hints:
         return "text" if hints == {"bool", "str", "None"} else "flag"
-    for hint, kind in (("text", "text"), ("list", "list")):
-        if hint in hints:
+    for kind in ("text", "list of int", "list"):
+        if kind in hints:
             return kind
     if "int" in hints:
         return "count" if name in _human_readable(release) else "int"
@@ -241,7 +242,7 @@ def _hints_of_generic(generic: str, inside: ast.expr, release: Release) -> Itera
     elif generic in {"Annotated", "SkipValidation", "ClassVar"}:
         yield from _hints(parts[0], release)
     elif generic.lower() in {"list", "tuple", "set", "sequence"}:
-        yield "list"
+        yield "list of int" if set(_hints(parts[0], release)) == {"int"} else "list"
     elif generic.lower() in {"dict", "mapping"}:
         yield "dict"
 
@@ -285,7 +286,8 @@ def render(releases: list[Release]) -> str:
         negatable = [i for i in seen if tables[i][name].negatable]
         flags = dict.fromkeys(flag for i in reversed(seen) for flag in tables[i][name].flags)
         lines = ["[[argument]]", f'name = "{name}"', "flags = [" + ", ".join(f'"{flag}"' for flag in flags) + "]"]
-        lines.append(f'kind = "{tables[seen[-1]][name].kind}"')
+        kind, _, items = tables[seen[-1]][name].kind.partition(" of ")
+        lines += [f'kind = "{kind}"', *([f'items = "{items}"'] if items else [])]
         lines += [f'since = "{versions[seen[0]]}"'] * (seen[0] > 0)
         lines += [f'until = "{versions[seen[-1]]}"'] * (seen[-1] < len(versions) - 1)
         lines += [f'no_since = "{versions[negatable[0]]}"'] if negatable else []
