@@ -14,6 +14,7 @@ from hf_tables import (
     EXPERT_NAMES,
     EXPERT_SPELLING,
     FLAT,
+    FP8_INPUTS,
     GEMMA4_SMALL_TOWER_WIDTH,
     INTERN_VIT_6B_WIDTH,
     LATENT,
@@ -115,7 +116,9 @@ def quantization_config(record: Record) -> Config | None:
             block[key] = UNQUANTIZED[record["id"]]
     if block["quant_method"] != "compressed-tensors" or "config_groups" in block:
         return block
-    group = {"targets": ["Linear"], "weights": block["weights"], "input_activations": block.get("input_activations")}
+    weights = block["weights"]
+    inputs = block.get("input_activations") or (FP8_INPUTS if weights["type"] == "float" else None)
+    group = {"targets": ["Linear"], "weights": weights, "input_activations": inputs}
     return {
         "quant_method": "compressed-tensors",
         "format": block["format"],

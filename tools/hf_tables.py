@@ -106,7 +106,16 @@ OVERRIDES: Final[Mapping[str, Config]] = {
 }
 """Checkpoints that differ from their model_type in a key that the record does not carry: parameter totals show it."""
 
+FP8_INPUTS: Final[Config] = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
+"""How every fp8 recipe of compressed-tensors quantises inputs, where the record names the weights alone."""
+
 UNQUANTIZED: Final[Mapping[str, list[str]]] = {
+    "moonshotai/Kimi-K2-Thinking": [  # as the config.json of Kimi-K2.5, the next release, says
+        "lm_head",
+        "re:.*self_attn.*",
+        "re:.*shared_experts.*",
+        "re:.*mlp\\.(gate|up|gate_up|down)_proj.*",
+    ],
     "meta-llama/Llama-3.1-405B-Instruct-FP8": [
         "lm_head",
         *(f"model.layers.{layer}.self_attn.{part}_proj" for layer in range(126) for part in "qkvo"),

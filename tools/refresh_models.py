@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_spelling import hf_config
+from hf_spelling import hf_config, quantization_config
 from module_lists import fold
 from toml_text import Json, table
 
@@ -98,8 +98,9 @@ def read_configs(directory: Path) -> dict[str, dict[str, Any]]:
 
 
 def model_rows(records: Iterable[Mapping[str, Any]], configs: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row per model: the records first, then the configs that have none."""
-    rows = [_row(record, configs.get(record["id"])) for record in records]
+    """Return one row per model: the records first, then the configs that have none; of two spellings the first."""
+    distinct = {record["id"].lower(): record for record in reversed(list(records))}
+    rows = [_row(record, configs.get(record["id"])) for record in reversed(distinct.values())]
     known = {row["id"] for row in rows}
     rows += [_config_row(name, config) for name, config in configs.items() if name not in known]
     by_name = {row["id"].split("/")[1].lower(): row["id"] for row in reversed(rows)}
@@ -135,8 +136,17 @@ def _row(record: Mapping[str, Any], config: dict[str, Any] | None) -> dict[str, 
         "note": "; ".join(filter(None, (record["param_check_note"], record.get("correction")))) or None,
         "sources": record["source"],
         "config_from": "config.json" if config else "catalogue",
-        "config": Json(_kept(config) if config else hf_config(record)),
+        "config": Json(_own(config, record) if config else hf_config(record)),
     }
+
+
+def _own(config: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checkpoint's own config; a copy that lost its quantisation gets the recorded one back."""
+    kept = _kept(config)
+    quantised = any("quant" in key for key in kept) or "quantization_config" in kept.get("text_config", {})
+    if not quantised and record["quantization_config"]:
+        kept["quantization_config"] = fold(quantization_config(record))
+    return kept
 
 
 def _config_row(name: str, config: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,155 @@
+"""The facts: GPUs, models, engine versions, signatures, arguments, messages and pages.
+
+Made from the texts of the compiled index, each of which is parsed when it is first asked for: who explains a code
+reads no models. What a user adds comes first and overrides by key.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from oomedic.errors import UnknownName
+from oomedic.figure import Figure
+from oomedic.gpu import Gpu, find_gpu, gpu_of, gpu_rows, gpus_with_total
+from oomedic.model_table import Model, ModelTable
+from oomedic.units import Bytes
+
+__all__ = ["Catalogue", "Model"]
+
+Row = Mapping[str, Any]
+Extra = Mapping[str, Sequence[Row]]
+"""A user's rows by kind: "gpu", "mig", "model", "signature"."""
+
+
+class Catalogue:
+    """All facts of one index, and what the user added to them."""
+
+    def __init__(self, read: Callable[[str], bytes], extra: Extra | None = None) -> None:
+        """Take a way to get the text of a part ("gpus.json"), and the user's rows; nothing is read yet."""
+        self._read = read
+        self._extra: Extra = extra or {}
+
+    def extended(self, extra: Extra) -> "Catalogue":
+        """Return this catalogue with more rows of the user; a row of the same key overrides what it names."""
+        kinds = {*self._extra, *extra}
+        joined = {kind: (*self._extra.get(kind, ()), *map(_yours, extra.get(kind, ()))) for kind in kinds}
+        return Catalogue(self._read, joined)
+
+    @property
+    def version(self) -> str:
+        """Return the date and digest of the index; "+yours" when the user added something."""
+        version = self._part("versions.json")["catalogue"]
+        return f"{version}+yours" if any(self._extra.values()) else version
+
+    def gpu(self, name: str, total: Bytes | None = None) -> Gpu:
+        """Return the GPU of that name; ``total`` decides between several.
+
+        Raises:
+            UnknownName: ``gpu-ambiguous`` or ``gpu-unknown``.
+        """
+        return find_gpu(name, self._gpu_rows, total)
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """Return every GPU and MIG slice."""
+        return tuple(map(gpu_of, self._gpu_rows))
+
+    def gpus_with_total(self, total: Figure) -> tuple[Gpu, ...]:
+        """Return the GPUs that show this total, the likest first."""
+        return gpus_with_total(total, self._gpu_rows)
+
+    def model(self, name: str) -> Model | None:
+        """Return the model of an id (see ``ModelTable.find``), None when it is not known."""
+        return self._models.find(name)
+
+    def model_behind(self, path: str) -> Model | None:
+        """Return the model that a path is named after: a guess, for the caller to say so."""
+        return self._models.behind(path)
+
+    def nearest_models(self, name: str, count: int = 3) -> tuple[str, ...]:
+        """Return the ids most like a name or path, the likest first; none when nothing is like it."""
+        return self._models.nearest(name, count)
+
+    def variants(self, name: str) -> tuple[Model, ...]:
+        """Return the quantised checkpoints of the same weights."""
+        return self._models.variants(name)
+
+    def models(self) -> tuple[str, ...]:
+        """Return every model id."""
+        return self._models.ids()
+
+    def engines(self) -> tuple[Row, ...]:
+        """Return what changed in each vLLM version, oldest first."""
+        return tuple(self._part("engines.json"))
+
+    def signatures(self) -> tuple[Row, ...]:
+        """Return the signatures of log lines, the user's among them."""
+        return _overridden(self._part("signatures.json"), self._extra.get("signature", ()))
+
+    def arguments(self) -> tuple[Row, ...]:
+        """Return the arguments that vLLM's server takes, or took."""
+        return tuple(self._part("arguments.json").get("argument", ()))
+
+    def argument_releases(self) -> tuple[str, ...]:
+        """Return the releases that the arguments were read from."""
+        return tuple(self._part("arguments.json").get("releases", ()))
+
+    def messages(self) -> Mapping[str, str]:
+        """Return the English text of every message by its id."""
+        messages: Mapping[str, str] = self._part("messages.json")
+        return messages
+
+    def codes(self) -> tuple[str, ...]:
+        """Return the codes of all causes and remedies."""
+        return tuple(self._part("pages.json"))
+
+    def page(self, code: str) -> Row:
+        """Return the page of a cause or remedy, by its code or its name.
+
+        Raises:
+            UnknownName: ``code-unknown``, with the ``nearest`` codes.
+        """
+        pages: Mapping[str, Row] = self._part("pages.json")
+        wanted = code.strip().lower()
+        for known, page in pages.items():
+            if wanted in {known.lower(), page["name"]}:
+                return page
+        raise UnknownName("code-unknown", name=code, nearest=_nearest_codes(wanted, pages))
+
+    @cached_property
+    def _gpu_rows(self) -> tuple[Row, ...]:
+        facts = self._part("gpus.json")
+        cards = _overridden(facts["gpu"], self._extra.get("gpu", ()))
+        return gpu_rows(cards, (*facts["mig"], *self._extra.get("mig", ())))
+
+    @cached_property
+    def _models(self) -> ModelTable:
+        return ModelTable(self._read("models.tsv"), self._extra.get("model", ()))
+
+    @cached_property
+    def _parsed(self) -> dict[str, Any]:
+        return {}
+
+    def _part(self, name: str) -> Any:
+        if name not in self._parsed:
+            self._parsed[name] = json.loads(self._read(name))
+        return self._parsed[name]
+
+
+def _yours(row: Row) -> Row:
+    return {**row, "origin": "yours"}
+
+
+def _overridden(rows: Sequence[Row], yours: Sequence[Row]) -> tuple[Row, ...]:
+    """Merge by name, key by key; what is new comes last."""
+    merged = {row["name"]: row for row in rows}
+    for row in yours:
+        merged[row["name"]] = {**merged.get(row["name"], {}), **row}
+    return tuple(merged.values())
+
+
+def _nearest_codes(wanted: str, pages: Mapping[str, Row]) -> tuple[str, ...]:
+    from difflib import get_close_matches  # noqa: PLC0415 - only a code that is wrong needs it
+
+    spelled = {known.lower(): known for known in pages} | {page["name"]: known for known, page in pages.items()}
+    return tuple(dict.fromkeys(spelled[match] for match in get_close_matches(wanted, spelled, n=3, cutoff=0.5)))

@@ -1,0 +1,99 @@
+"""Which known model is meant by a name that is not known: misspelt, without its organisation, or a local path.
+
+Names are compared twice: by their parts ("llama", "31", "8b", "instruct"), of which those with digits tell models
+apart, and by the pairs of letters of the whole, which forgives typing errors.
+"""
+
+import re
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Final
+
+_CACHED: Final = re.compile(r"(?:^|/)models--([^/]+?)--([^/]+)")
+_REVISION: Final = re.compile(r"[0-9a-f]{7,64}")
+_NUMBERED: Final = re.compile(r"(?<=\d)(?:[._](?=\d)|-(?=\d+(?:[-._]|$)))")
+_PART: Final = re.compile(r"[a-z]{3,}(?=\d)|[a-z0-9]+")
+_OTHERS: Final = re.compile(r"[^a-z0-9]")
+_PLACES: Final = re.compile(
+    r"\.?(?:app|bucket|cache|checkpoints?|data|final|hf|hub|huggingface|latest|llms?|main|merged|mnt|model|models"
+    r"|model-cache|opt|output|root|shared?|snapshots|srv|tmp|usr|var|volume|weights|workspace)"
+)
+_STORAGE: Final = re.compile(r"[48]bit|awq|bf16|bnb|fp16|fp8|gguf|gptq|int[48]|(?:mx|nv)fp4|quantized|w[48]a(?:8|16)")
+_COMMON: Final = frozenset(("base", "chat", "instruct", "mini", "small"))
+_CUTOFF: Final = 0.55
+_ENDINGS: Final = 0.4
+_SAME_OWNER: Final = 0.05
+_SHORT_WORD: Final = 2
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return organisation and name of an id, a path, a bucket URL or a folder of the Hugging Face cache.
+
+    >>> split_name("/root/.cache/huggingface/hub/models--Qwen--Qwen2.5-7B-Instruct/snapshots/a09a35458c702b33")
+    ('qwen', 'qwen2.5-7b-instruct')
+    >>> split_name("/models/qwen2.5-7b-instruct/"), split_name("meta-llama/Llama-3.1-8B")
+    (('', 'qwen2.5-7b-instruct'), ('meta-llama', 'llama-3.1-8b'))
+    """
+    lower = text.strip().strip("'\"").lower()
+    cached = _CACHED.search(lower)
+    if cached:
+        return cached[1], cached[2]
+    parts = [part for part in re.split(r"[/\\]+", lower.partition("://")[2] or lower) if part not in {"", ".", ".."}]
+    telling = [part for part in parts if not _is_place(part)]
+    if not telling:
+        return "", ""
+    name = telling[-1].removesuffix(".gguf").partition("@")[0].partition(":")[0]
+    direct = len(telling) > 1 and parts.index(telling[-1]) == parts.index(telling[-2]) + 1
+    return (telling[-2] if direct else ""), name
+
+
+def nearest_names(wanted: str, known: Sequence[str], count: int, mirrors: Container[str] = ()) -> tuple[str, ...]:
+    """Return the known ids that are most like ``wanted``, the likest first; none when nothing is like it.
+
+    Of equals, those of ``mirrors`` come last: organisations that publish others' models again.
+    """
+    organisation, name = split_name(wanted)
+    parts, pairs = _parts(name), _pairs(name)
+    if not parts:
+        return ()
+    scored = []
+    for candidate in _family(parts, known):
+        owner, _, other = candidate.partition("/")
+        by_parts = _likeness(parts, _parts(other), _weight)
+        if by_parts < _CUTOFF / 2:
+            continue
+        by_pairs = _likeness(pairs, _pairs(other), len)
+        score = (by_parts + by_pairs) / 2
+        if score >= _CUTOFF:
+            bonus = _SAME_OWNER if owner == organisation else -_SAME_OWNER if owner in mirrors else 0.0
+            scored.append((-score - bonus, len(candidate), candidate))
+    return tuple(candidate for *_, candidate in sorted(scored)[:count])
+
+
+def _family(parts: Iterable[str], known: Sequence[str]) -> Sequence[str]:
+    """Return the ids that hold a word of the name ("qwen"): to compare a few hundred takes a tenth of the time."""
+    words = [part for part in parts if part.isalpha() and len(part) > _SHORT_WORD and part not in _COMMON]
+    same = [candidate for candidate in known if any(word in candidate for word in words)]
+    return same or known
+
+
+def _likeness(wanted: frozenset[str], other: frozenset[str], size: Callable[[frozenset[str]], float]) -> float:
+    """Compare two sets; what only the other has counts less, because people leave endings out (Tversky's index)."""
+    shared = size(wanted & other)
+    return shared / (shared + size(wanted - other) + _ENDINGS * size(other - wanted)) if shared else 0.0
+
+
+def _is_place(part: str) -> bool:
+    return bool(_PLACES.fullmatch(part)) or (bool(_REVISION.fullmatch(part)) and not part.isalpha())
+
+
+def _parts(name: str) -> frozenset[str]:
+    return frozenset(_PART.findall(_NUMBERED.sub("", name)))
+
+
+def _weight(parts: Iterable[str]) -> float:
+    return sum(0.5 if _STORAGE.fullmatch(part) else 1.0 if part.isalpha() else 1.5 for part in parts)
+
+
+def _pairs(name: str) -> frozenset[str]:
+    letters = _OTHERS.sub("", name)
+    return frozenset([letters[place : place + 2] for place in range(len(letters) - 1)])

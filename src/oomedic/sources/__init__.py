@@ -1,0 +1,1 @@
+"""The edge that reads and writes the world; nothing else in oomedic does."""

@@ -1,0 +1,98 @@
+"""The facts that come with oomedic, and those that a user keeps in a directory (``--data DIR``)."""
+
+import json
+import os.path
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from oomedic.catalogue import Catalogue
+from oomedic.errors import InputError, OomedicError
+from oomedic.gpu import gpu_of
+from oomedic.model_table import model_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Row = dict[str, Any]
+
+_INDEX: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "index")  # noqa: PTH118, PTH120 - pathlib takes 4 ms to import
+
+
+def load() -> Catalogue:
+    """Return the catalogue of the compiled index; its files are read when they are needed."""
+    return Catalogue(read_part)
+
+
+def read_part(name: str) -> bytes:
+    """Read one file of the index.
+
+    Raises:
+        InputError: ``index-missing``: oomedic is not installed completely.
+    """
+    path = os.path.join(_INDEX, name)  # noqa: PTH118 - see _INDEX
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - see _INDEX
+            return file.read()
+    except OSError as error:
+        raise InputError("index-missing", path=path, reason=str(error.strerror)) from error
+
+
+def extra_data(directory: "Path") -> dict[str, list[Row]]:
+    """Read a user's ``gpus.toml``, ``models/*.toml`` and ``signatures/*.toml``, in the format of oomedic's own.
+
+    ``gpus.toml`` holds ``[[gpu]]`` and ``[[mig]]`` tables, a file of ``models`` ``[[model]]`` tables, a file of
+    ``signatures`` one signature whose name is the file's.
+
+    Raises:
+        InputError: ``data-directory-missing``, ``data-unreadable`` or ``data-row-incomplete``, with the ``path``.
+    """
+    from oomedic.signature import signature_of  # noqa: PLC0415 - only a user's own signatures are checked here
+
+    if not directory.is_dir():
+        raise InputError("data-directory-missing", path=str(directory))
+    extra: dict[str, list[Row]] = {"gpu": [], "mig": [], "model": [], "signature": []}
+    for path, tables in _files(directory, "gpus.toml"):
+        extra["gpu"] += _rows(path, tables, "gpu", gpu_of)
+        extra["mig"] += _rows(path, tables, "mig", _check_slice)
+    for path, tables in _files(directory, "models/*.toml"):
+        extra["model"] += _rows(path, tables, "model", _check_model)
+    for path, tables in _files(directory, "signatures/*.toml"):
+        table = {key: item for key, item in tables.items() if key not in {"sample", "reject"}}
+        extra["signature"] += _rows(path, {"signature": [{"name": path.stem, **table}]}, "signature", signature_of)
+    return extra
+
+
+def _files(directory: "Path", pattern: str) -> Iterator[tuple["Path", Row]]:
+    import tomllib  # noqa: PLC0415 - only a user's own data is TOML at run time
+
+    for path in sorted(directory.glob(pattern)):
+        try:
+            yield path, tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise InputError("data-unreadable", path=str(path), reason=str(error)) from error
+
+
+def _rows(path: "Path", tables: Mapping[str, Any], kind: str, check: Callable[[Row], object]) -> list[Row]:
+    """Return the tables of one kind, each of which can be read."""
+    rows = tables.get(kind, [])
+    if not isinstance(rows, list):
+        raise InputError("data-row-incomplete", path=str(path), kind=kind, number=1, reason=f"[[{kind}]]")
+    for number, row in enumerate(rows, 1):
+        try:
+            check(row)
+        except (KeyError, TypeError, ValueError, AttributeError, OomedicError) as error:
+            raise InputError(
+                "data-row-incomplete", path=str(path), kind=kind, number=number, reason=str(error)
+            ) from error
+    return list(rows)
+
+
+def _check_slice(row: Row) -> None:
+    gpu_of({"name": row["profile"], **row})
+    tuple(row["parents"])
+
+
+def _check_model(row: Row) -> None:
+    if isinstance(row["config"], str):
+        row["config"] = json.loads(row["config"])
+    model_of(row)
