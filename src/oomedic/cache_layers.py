@@ -33,7 +33,8 @@ class Latent(NamedTuple):
 class State(NamedTuple):
     """A recurrent state per sequence that does not grow: elements of the convolution and of the recurrence.
 
-    ``temporal_dtype`` None means the model's dtype; ``kind`` is vLLM's mamba_type.
+    ``temporal_dtype`` None means the model's dtype; ``kind`` is vLLM's mamba_type. ``conv_row`` are the elements that
+    the convolution keeps more for each speculative token, ``chunk`` is the step of the chunked scan.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class State(NamedTuple):
     temporal: int
     temporal_dtype: str | None = None
     chunk: int | None = None
+    conv_row: int = 0
 
 
 class CrossAttention(NamedTuple):

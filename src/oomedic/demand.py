@@ -192,7 +192,7 @@ def weights(checkpoint: Checkpoint, config: EngineConfig, stack: Stack | None, s
     whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
     figure = _with_band(found, f"{checkpoint.where}:{checkpoint.id}")
-    if stage.is_first and checkpoint.tower_parameters:
+    if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
         figure = figure.plus(_tower(checkpoint, config, element))
     return _offloaded(figure, config)
 

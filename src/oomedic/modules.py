@@ -5,7 +5,8 @@ fused_moe/layer.py): sizes are those of one rank, fused parts stand together as 
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from oomedic.errors import UsageError
 
@@ -13,12 +14,27 @@ Config = Mapping[str, object]
 """A Hugging Face style config, or its text part."""
 
 
+NEWEST: Final[Mapping[str, Any]] = MappingProxyType({})
+"""What the newest release does: nothing differs."""
+
+
 class Shard(NamedTuple):
-    """How one rank's share is cut: ``expert_parallel`` keeps whole experts on a rank."""
+    """How one rank's share is cut: ``expert_parallel`` keeps whole experts on a rank.
+
+    ``whole_encoder`` when encoders are not split (mm_encoder_tp_mode "data"). ``release`` holds what the model classes of
+    an older release do differently from the newest: the table [weights] of data/engines.
+    """
 
     tensor_parallel_size: int = 1
     data_parallel_size: int = 1
     expert_parallel: bool = False
+    whole_encoder: bool = False
+    release: Mapping[str, Any] = NEWEST
+
+    @property
+    def of_encoder(self) -> "Shard":
+        """Return how encoders are cut: as the rest, or whole on each rank."""
+        return WHOLE if self.whole_encoder else self
 
     def divide(self, size: int, what: str) -> int:
         """Return this rank's share of ``size``.
@@ -61,6 +77,10 @@ class Shard(NamedTuple):
         return intermediate // ranks
 
 
+WHOLE: Final = Shard()
+"""One rank that holds everything."""
+
+
 class Linear(NamedTuple):
     """A matrix of ``inputs`` x sum(``outputs``) elements, with fused parts, that a method may quantise.
 
@@ -72,6 +92,11 @@ class Linear(NamedTuple):
     outputs: tuple[int, ...]
     bias: bool = False
     parts: tuple[str, ...] = ()
+
+    @property
+    def checkpoint_names(self) -> tuple[str, ...]:
+        """Return the names that a checkpoint's lists may call it by."""
+        return self.parts or (self.name,)
 
 
 class Experts(NamedTuple):

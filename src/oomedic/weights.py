@@ -10,13 +10,15 @@ from typing import Final, NamedTuple
 from oomedic.architectures import Stack
 from oomedic.modules import Buffer, Experts, Linear, Module, round_up
 from oomedic.quantization import Scheme
-from oomedic.quantization.scheme import DTYPE_BYTES, Sizes, plain_linear
+from oomedic.quantization.scheme import DTYPE_BYTES, Kind, Sizes, plain_experts, plain_linear
 from oomedic.units import MIB, Bytes
 
 _SMALL: Final = MIB
 _LARGE: Final = 10 * MIB
 _SEGMENT: Final = 20 * MIB
 _GRAIN: Final = 512
+
+_Kinds = tuple[Kind | None, ...]
 
 
 class Weights(NamedTuple):
@@ -28,26 +30,12 @@ class Weights(NamedTuple):
 
     def plus(self, other: "Weights") -> "Weights":
         """Add two shares."""
-        return Weights(*(one + two for one, two in zip(self, other, strict=True)))
+        return Weights(
+            self.parameters + other.parameters, self.buffers + other.buffers, self.allocated + other.allocated
+        )
 
 
 NOTHING: Final = Weights(0, 0, 0)
-
-
-def stage_weights(stack: Stack, scheme: Scheme, stage: "Stage", *, whole_segments: bool = False) -> Weights:
-    """Return the weights of one pipeline stage.
-
-    Args:
-        stack: the model on one tensor-parallel rank.
-        scheme: how its weights are stored.
-        stage: which decoder layers the stage holds, and whether it is the first or the last one.
-        whole_segments: vLLM loads with max_split_size_mb=20 since 0.21, so that a large block is never shared.
-    """
-    total = NOTHING
-    for prefix, modules in _placed(stack, stage):
-        for module in modules:
-            total = total.plus(_module_weights(prefix, module, scheme, whole_segments=whole_segments))
-    return total
 
 
 class Stage(NamedTuple):
@@ -57,6 +45,29 @@ class Stage(NamedTuple):
     end: int
     is_first: bool
     is_last: bool
+
+
+def stage_weights(stack: Stack, scheme: Scheme, stage: Stage, *, whole_segments: bool = False) -> Weights:
+    """Return the weights of one pipeline stage.
+
+    Args:
+        stack: the model on one tensor-parallel rank.
+        scheme: how its weights are stored.
+        stage: which decoder layers the stage holds, and whether it is the first or the last one.
+        whole_segments: vLLM loads with max_split_size_mb=20 since 0.21, so that a large block is never shared.
+    """
+    total = NOTHING
+    known: dict[tuple[int, _Kinds | None], Weights] = {}
+    placed = tuple(_placed(stack, stage))  # kept: a tuple's id may be given again once it is gone
+    for prefix, modules in placed:
+        # layers of one kind share one tuple of modules, so each kind is sized once
+        kinds = _kinds(prefix, modules, scheme) if scheme.per_layer else None
+        share = known.get((id(modules), kinds))
+        if share is None:
+            share = _share(modules, kinds or _kinds(prefix, modules, scheme), scheme, whole_segments)
+            known[id(modules), kinds] = share
+        total = total.plus(share)
+    return total
 
 
 def stages(layers: int, pipeline_parallel_size: int, partition: Sequence[int] = ()) -> tuple[Stage, ...]:
@@ -76,6 +87,12 @@ def stages(layers: int, pipeline_parallel_size: int, partition: Sequence[int] = 
     return tuple(Stage(bounds[i], bounds[i + 1], i == 0, i == last) for i in range(len(counts)))
 
 
+def encoder_weights(stack: Stack, scheme: Scheme, *, whole_segments: bool = False) -> Weights:
+    """Return the part of the first stage that belongs to encoders of images, video and audio."""
+    only = stack._replace(layers=(), first=(), last=(), everywhere=())
+    return stage_weights(only, scheme, Stage(0, 0, is_first=True, is_last=False), whole_segments=whole_segments)
+
+
 def allocated(size: Bytes, *, whole_segments: bool = False) -> Bytes:
     """Return the bytes that torch counts for one tensor (c10/cuda/CUDACachingAllocator.cpp).
 
@@ -90,14 +107,24 @@ def allocated(size: Bytes, *, whole_segments: bool = False) -> Bytes:
     return round_up(size, _GRAIN)
 
 
+def module_sizes(module: Module, kind: Kind | None, element_bytes: int) -> Sizes:
+    """Return the bytes of each tensor of a module that is stored in a ``kind``, None: as it is."""
+    if isinstance(module, Linear):
+        return kind.linear(module) if kind else plain_linear(module, element_bytes)
+    if isinstance(module, Experts):
+        return kind.experts(module) if kind else plain_experts(module, element_bytes)
+    return (module.elements * (DTYPE_BYTES[module.dtype] if module.dtype else element_bytes),)
+
+
 def _placed(stack: Stack, stage: Stage) -> Iterable[tuple[str, tuple[Module, ...]]]:
     if stage.is_first:
-        yield "model", stack.first
+        yield stack.root, stack.first
+        yield from (("", group) for group in stack.encoder or ())
     for index in range(stage.start, stage.end):
-        yield f"model.layers.{index}", stack.layers[index].modules
+        yield f"{stack.root}.layers.{index}", stack.layers[index].modules
     if stage.is_last:
-        yield "model", _last(stack, stage)
-    yield "model", stack.everywhere
+        yield "", _last(stack, stage)
+    yield stack.root, stack.everywhere
 
 
 def _last(stack: Stack, stage: Stage) -> tuple[Module, ...]:
@@ -108,18 +135,30 @@ def _last(stack: Stack, stage: Stage) -> tuple[Module, ...]:
     return without if stage.is_first else (*without, *stack.first)
 
 
-def _module_weights(prefix: str, module: Module, scheme: Scheme, *, whole_segments: bool) -> Weights:
-    sizes = module_sizes(prefix, module, scheme)
-    total = sum(sizes)
-    blocks = sum(allocated(size, whole_segments=whole_segments) for size in sizes)
-    return Weights(0, total, blocks) if isinstance(module, Buffer) else Weights(total, 0, blocks)
+def _kinds(prefix: str, modules: tuple[Module, ...], scheme: Scheme) -> _Kinds:
+    return tuple(_kind(prefix, module, scheme) for module in modules)
 
 
-def module_sizes(prefix: str, module: Module, scheme: Scheme) -> Sizes:
-    """Return the bytes of each tensor of a module."""
+def _kind(prefix: str, module: Module, scheme: Scheme) -> Kind | None:
     if isinstance(module, Linear):
-        skipped = any(scheme.skips(f"{prefix}.{part}") for part in module.parts or (module.name,))
-        return plain_linear(module, scheme.element_bytes) if skipped else scheme.linear(module)
+        found = None
+        for name in module.checkpoint_names:
+            found = scheme.kind_of(f"{prefix}.{name}" if prefix else name)
+            if found is None:
+                return None
+        return found
     if isinstance(module, Experts):
-        return scheme.experts(module)
-    return (module.elements * (DTYPE_BYTES[module.dtype] if module.dtype else scheme.element_bytes),)
+        return scheme.kind_of(f"{prefix}.{module.name}")
+    return None
+
+
+def _share(modules: tuple[Module, ...], kinds: _Kinds, scheme: Scheme, whole_segments: bool) -> Weights:  # noqa: FBT001 - private
+    parameters = buffers = blocks = 0
+    for module, kind in zip(modules, kinds, strict=True):
+        sizes = module_sizes(module, kind, scheme.element_bytes)
+        if isinstance(module, Buffer):
+            buffers += sum(sizes)
+        else:
+            parameters += sum(sizes)
+        blocks += sum(allocated(size, whole_segments=whole_segments) for size in sizes)
+    return Weights(parameters, buffers, blocks)

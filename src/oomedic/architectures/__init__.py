@@ -6,7 +6,8 @@ A model type that no family knows gives None: the size of its weights then comes
 from collections.abc import Mapping
 from typing import Final
 
-from oomedic.architectures import dense, latent, llama4, mixture
+from oomedic.architectures import dense, gated_delta, latent, llama4, mixture
+from oomedic.architectures.encoders import encoder_of
 from oomedic.architectures.stack import Builder, Layer, Stack
 from oomedic.hf_config import Config, text_config
 from oomedic.modules import Shard
@@ -20,6 +21,8 @@ _TEXT_OF: Final = {
     "qwen2_audio": "qwen2",
     "llama4_text": "llama4",
     "qwen3_vl": "qwen3_vl_text",
+    "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text",
     "pixtral": "mistral",
 }
 """Model types whose config holds the language model without nesting it, or under another name."""
@@ -28,6 +31,7 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys(dense.DENSE, dense.build),
     **dict.fromkeys(mixture.MIXTURES, mixture.build),
     **dict.fromkeys(latent.LATENT, latent.build),
+    **dict.fromkeys(gated_delta.GATED_DELTA, gated_delta.build),
     "llama4": llama4.build,
 }
 
@@ -47,7 +51,9 @@ def stack_of(config: Config, shard: Shard) -> Stack | None:
     text = text_config(config)
     kind = _model_type(text)
     builder = _BUILDERS.get(kind)
-    return builder({**text, "model_type": kind}, shard) if builder else None
+    if builder is None:
+        return None
+    return builder({**text, "model_type": kind}, shard)._replace(encoder=encoder_of(config, shard))
 
 
 def _model_type(text: Config) -> str:

@@ -29,6 +29,7 @@ class Switches(NamedTuple):
     """Where one dense architecture differs from Llama.
 
     ``head_norms``: none, one weight per head size ("head"), over all heads ("all") or one per head ("each").
+    ``output_gate`` is a matrix of its own, ``gated_query`` a gate that is fused with the query.
     """
 
     qkv_bias: bool = False
@@ -42,6 +43,7 @@ class Switches(NamedTuple):
     head_bias: bool = False
     tied: bool = False
     output_gate: bool = False
+    gated_query: bool = False
 
 
 LLAMA: Final = Switches()
@@ -135,7 +137,7 @@ def attention_modules(config: Config, shard: Shard, switches: Switches) -> tuple
     hidden = need(config, "hidden_size")
     here = shard.divide(heads, "num_attention_heads")
     modules: list[Module] = [
-        qkv(config, shard, heads=heads, kv_heads=kept, bias=switches.qkv_bias),
+        qkv(config, shard, heads=heads, kv_heads=kept, bias=switches.qkv_bias, gate=switches.gated_query),
         Linear("self_attn.o_proj", here * size, (hidden,), switches.out_bias, ("self_attn.o_proj",)),
     ]
     if switches.output_gate:

@@ -22,6 +22,7 @@ class Mixture(NamedTuple):
     expert_bias: bool = False
     sinks: bool = False
     shared_gate: bool = False
+    shared_name: str = "shared_experts"
 
 
 MIXTURES: Final[Mapping[str, Mixture]] = {
@@ -29,7 +30,7 @@ MIXTURES: Final[Mapping[str, Mixture]] = {
     "granitemoe": Mixture(),
     "dbrx": Mixture(),
     "deepseek": Mixture(),
-    "qwen2_moe": Mixture(Switches(qkv_bias=True), shared_gate=True),
+    "qwen2_moe": Mixture(Switches(qkv_bias=True), shared_gate=True, shared_name="shared_expert"),
     "qwen3_moe": Mixture(Switches(head_norms="head")),
     "qwen3_vl_moe_text": Mixture(Switches(head_norms="head")),
     "qwen3_omni_moe_text": Mixture(Switches(head_norms="head")),
@@ -90,9 +91,9 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
         modules.append(Table("mlp.router.bias", count))
     shared = shared_expert_width(config, width)
     if shared:
-        modules += gated_mlp(hidden, shard.divide(shared, "shared expert width"), "mlp.shared_experts")
+        modules += gated_mlp(hidden, shard.divide(shared, "shared expert width"), f"mlp.{mixture.shared_name}")
         if mixture.shared_gate:
-            modules.append(Linear("mlp.shared_expert_gate", hidden, (1,), parts=("mlp.shared_expert_gate",)))
+            modules.append(Table("mlp.shared_expert_gate", hidden))
     return tuple(modules)
 
 

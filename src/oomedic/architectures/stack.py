@@ -1,10 +1,10 @@
 """The shape of a model on one rank: decoder layers, and what only the first or the last pipeline stage holds."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from oomedic.cache_layers import CacheLayer
-from oomedic.hf_config import Config, first, head_dim
+from oomedic.hf_config import Config, first, head_dim, need
 from oomedic.modules import Buffer, Linear, Module, Shard, Table
 
 
@@ -16,13 +16,20 @@ class Layer(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """A whole model on one rank. ``everywhere`` is on each pipeline stage, such as rotary tables."""
+    """A whole model on one rank.
+
+    ``everywhere`` is on each pipeline stage, such as rotary tables. ``encoder`` are the towers for images, video and audio
+    with their projectors, in groups, on the first stage; None: there are some, of a kind that is not known. ``root`` is
+    what names in the checkpoint start with.
+    """
 
     layers: tuple[Layer, ...]
     first: tuple[Module, ...]
     last: tuple[Module, ...]
     everywhere: tuple[Module, ...] = ()
     tied: bool = False
+    encoder: tuple[tuple[Module, ...], ...] | None = ()
+    root: str = "model"
 
 
 Builder = Callable[[Config, Shard], Stack]
@@ -40,7 +47,7 @@ def qkv(config: Config, shard: Shard, name: str = "self_attn", **sizes: int | bo
     kept = shard.key_value_heads(int(sizes["kv_heads"]))
     return Linear(
         f"{name}.qkv_proj",
-        int(sizes.get("inputs") or config["hidden_size"]),
+        int(sizes.get("inputs") or need(config, "hidden_size")),
         (query * (2 if sizes.get("gate") else 1), kept * head, kept * value),
         bool(sizes.get("bias")),
         (f"{name}.q_proj", f"{name}.k_proj", f"{name}.v_proj"),
@@ -71,14 +78,14 @@ def norms(hidden: int, count: int, *, bias: bool = False) -> tuple[Table, ...]:
 
 def embedding(config: Config, shard: Shard) -> tuple[Module, ...]:
     """Return the token embedding, padded and split over the vocabulary (vllm VocabParallelEmbedding)."""
-    return (Table("embed_tokens", shard.vocabulary(int(config["vocab_size"])) * int(config["hidden_size"])),)
+    return (Linear("embed_tokens", need(config, "hidden_size"), (shard.vocabulary(need(config, "vocab_size")),)),)
 
 
 def head(config: Config, shard: Shard, *, bias: bool = False) -> tuple[Module, ...]:
     """Return the output projection (vllm ParallelLMHead); none of its own when it is tied to the embedding."""
-    rows = shard.vocabulary(int(config["vocab_size"]))
-    table = Table("lm_head", rows * int(config["hidden_size"]))
-    return (table, Table("lm_head.bias", rows)) if bias else (table,)
+    rows = shard.vocabulary(need(config, "vocab_size"))
+    matrix = Linear("lm_head", need(config, "hidden_size"), (rows,))
+    return (matrix, Table("lm_head.bias", rows)) if bias else (matrix,)
 
 
 def is_tied(config: Config, *, default: bool = False) -> bool:
@@ -92,14 +99,36 @@ def rotary(config: Config, dim: int | None = None) -> tuple[Buffer, ...]:
     Rows x dim in the model's dtype (vllm/model_executor/layers/rotary_embedding): ``max_position_embeddings`` rows, with
     YaRN original length x factor, with longrope a short and a long table.
     """
-    size = dim or round(head_dim(config) * float(first(config, "partial_rotary_factor", "rotary_pct", default=1.0)))
+    size = dim or rotary_size(config)
     return tuple(Buffer("rotary", rows * size) for rows in _rotary_rows(config))
+
+
+def rotary_size(config: Config) -> int:
+    """Return how many elements of a head are rotated."""
+    given = first(config, "rotary_dim")
+    if given:
+        return int(given)
+    factor = first(
+        config, "partial_rotary_factor", "rotary_pct", default=_rope(config).get("partial_rotary_factor", 1.0)
+    )
+    return round(head_dim(config) * float(factor))
+
+
+def _rope(config: Config) -> Mapping[str, Any]:
+    for key in ("rope_scaling", "rope_parameters"):
+        value = config.get(key)
+        if isinstance(value, Mapping):
+            return value
+    return {}
 
 
 def _rotary_rows(config: Config) -> tuple[int, ...]:
     positions = int(first(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", default=0))
-    scaling = first(config, "rope_scaling", default={})
-    kind = scaling.get("rope_type") or scaling.get("type") if isinstance(scaling, dict) else None
+    scaling = _rope(config)
+    kind = scaling.get("rope_type") or scaling.get("type")
+    if "mrope_section" in scaling:
+        # videos have more positions than tokens (vllm mrope.py)
+        positions *= 4
     if kind in {"yarn", "deepseek_yarn"}:
         original = scaling.get("original_max_position_embeddings") or positions
         return (round(float(scaling.get("factor", 1)) * original),)

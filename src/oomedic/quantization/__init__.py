@@ -3,22 +3,21 @@
 A method that is not known gives None: the size of its weights then comes from the catalogue or from the user.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
+from oomedic.modules import NEWEST
+from oomedic.quantization import compressed_tensors, modelopt
 from oomedic.quantization.bitsandbytes import BitsAndBytes
-from oomedic.quantization.four_bit_floats import MxFp4, NvFp4
-from oomedic.quantization.fp8 import EightBit, Scales
+from oomedic.quantization.block import Block, Origin, declared_kv_dtype, uniform
+from oomedic.quantization.four_bit_floats import MxFp4
+from oomedic.quantization.fp8 import EightBit
 from oomedic.quantization.gguf import Gguf, bits_of_mix
 from oomedic.quantization.integers import PackedIntegers
 from oomedic.quantization.plain import plain
-from oomedic.quantization.scheme import Scheme, plain_linear
-from oomedic.quantization.skipping import skipper
+from oomedic.quantization.scheme import Scheme
 
-__all__ = ["Scheme", "scheme_of"]
-
-Block = Mapping[str, Any]
-"""A checkpoint's quantization_config."""
+__all__ = ["Scheme", "method_of", "quantization_block", "scheme_of"]
 
 _NAMES: Final = {
     "awq_marlin": "awq",
@@ -27,14 +26,23 @@ _NAMES: Final = {
     "auto_gptq": "gptq",
     "modelopt_fp4": "modelopt",
     "modelopt_mixed": "modelopt",
+    "modelopt_mxfp8": "modelopt",
     "gpt_oss_mxfp4": "mxfp4",
     "auto-round": "auto_round",
     "inc": "auto_round",
     "deepseek_v4_fp8": "fp8",
+    "fp8_per_tensor": "fp8",
 }
 
 
-def scheme_of(config: Mapping[str, Any], argument: str | None, element_bytes: int, name: str = "") -> Scheme | None:
+def scheme_of(
+    config: Mapping[str, Any],
+    argument: str | None,
+    element_bytes: int,
+    name: str = "",
+    *,
+    release: Mapping[str, Any] = NEWEST,
+) -> Scheme | None:
     """Return how the weights of a checkpoint are stored on the GPU, None when the method is not known.
 
     Args:
@@ -42,15 +50,16 @@ def scheme_of(config: Mapping[str, Any], argument: str | None, element_bytes: in
         argument: the engine argument ``quantization``, which quantises a plain checkpoint while loading.
         element_bytes: size of an unquantised element.
         name: id or file name, which tells the mix of a GGUF file.
+        release: what an older release does differently: the table [weights] of data/engines.
     """
     block = quantization_block(config)
     method = method_of(block) or (argument and _NAMES.get(argument, argument))
-    if method is None and (name.lower().endswith(".gguf") or "gguf" in name.lower()):
+    if method is None and "gguf" in name.lower():
         method = "gguf"
     if method is None:
         return plain(element_bytes)
     reader = _READERS.get(method)
-    return reader(block, element_bytes, name) if reader else None
+    return reader(block, Origin(element_bytes, name, release)) if reader else None
 
 
 def quantization_block(config: Mapping[str, Any]) -> Block:
@@ -73,118 +82,60 @@ def method_of(block: Block) -> str | None:
     return _NAMES.get(str(method).lower(), str(method).lower())
 
 
-def _entries(block: Block) -> Sequence[str]:
-    for key in ("modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules", "llm_int8_skip_modules"):
-        listed = block.get(key)
-        if isinstance(listed, Mapping):
-            return tuple(listed.get("_patterns", ()))
-        if listed:
-            return tuple(listed)
-    return ()
-
-
-def _scheme(method: str, block: Block, element_bytes: int, kind: Any) -> Scheme:
-    return Scheme(method, element_bytes, kind.linear, kind.experts, skipper(_entries(block)), _kv_cache_dtype(block))
-
-
-def _kv_cache_dtype(block: Block) -> str | None:
-    algorithm = block.get("kv_cache_quant_algo")
-    scheme = block.get("kv_cache_scheme")
-    if str(algorithm).upper() == "FP8" or (scheme and scheme.get("num_bits") == 8):
-        return "fp8"
-    return None
-
-
-def _fp8(block: Block, element_bytes: int, _name: str) -> Scheme:
+def _fp8(block: Block, origin: Origin) -> Scheme:
     size = block.get("weight_block_size")
     kind = EightBit(
         "block" if size else "tensor",
         tuple(size) if size else (128, 128),
         block.get("activation_scheme") == "static",
-        element_bytes,
+        origin.element_bytes,
     )
-    return _scheme("fp8", block, element_bytes, kind)
+    return uniform("fp8", block, origin, kind)
 
 
-def _awq(block: Block, element_bytes: int, _name: str) -> Scheme:
+def _awq(block: Block, origin: Origin) -> Scheme:
     bits = int(block.get("bits") or block.get("w_bit") or 4)
     group = int(block.get("group_size") or block.get("q_group_size") or 128)
-    kind = PackedIntegers(bits, group, zero_points=bool(block.get("zero_point", True)), element_bytes=element_bytes)
-    return _scheme("awq", block, element_bytes, kind)
+    zero_points = bool(block.get("zero_point", True))
+    kind = PackedIntegers(bits, group, zero_points=zero_points, element_bytes=origin.element_bytes)
+    return uniform("awq", block, origin, kind)
 
 
-def _gptq(block: Block, element_bytes: int, _name: str) -> Scheme:
+def _gptq(block: Block, origin: Origin) -> Scheme:
     kind = PackedIntegers(
         int(block.get("bits") or 4),
         int(block.get("group_size") or 128),
         zero_points=True,
         group_index=True,
-        element_bytes=element_bytes,
+        element_bytes=origin.element_bytes,
     )
-    return _scheme("gptq", block, element_bytes, kind)
+    return uniform("gptq", block, origin, kind)
 
 
-def _auto_round(block: Block, element_bytes: int, name: str) -> Scheme:
+def _auto_round(block: Block, origin: Origin) -> Scheme:
     packing = str(block.get("packing_format") or block.get("format") or "")
-    return (_awq if "awq" in packing else _gptq)(block, element_bytes, name)
+    return (_awq if "awq" in packing else _gptq)(block, origin)
 
 
-def _bitsandbytes(block: Block, element_bytes: int, _name: str) -> Scheme:
+def _bitsandbytes(block: Block, origin: Origin) -> Scheme:
     bits = 8 if block.get("load_in_8bit") else 4
-    kind = BitsAndBytes(bits, bool(block.get("bnb_4bit_use_double_quant", True)), element_bytes)
-    return _scheme("bitsandbytes", block, element_bytes, kind)
+    kind = BitsAndBytes(bits, bool(block.get("bnb_4bit_use_double_quant", True)), origin.element_bytes)
+    return uniform("bitsandbytes", block, origin, kind)
 
 
-def _gguf(block: Block, element_bytes: int, name: str) -> Scheme | None:
-    bits = bits_of_mix(name)
-    return _scheme("gguf", block, element_bytes, Gguf(bits, element_bytes)) if bits else None
-
-
-def _mxfp4(block: Block, element_bytes: int, _name: str) -> Scheme:
-    kind = MxFp4(64, 1, element_bytes)
-
-    def linear(module: Any) -> tuple[int, ...]:
-        return plain_linear(module, element_bytes)
-
-    return Scheme("mxfp4", element_bytes, linear, kind.experts, skipper(("lm_head",)))
-
-
-def _modelopt(block: Block, element_bytes: int, _name: str) -> Scheme | None:
-    algorithm = str(block.get("quant_algo", "")).upper()
-    if algorithm == "NVFP4":
-        return _scheme("modelopt", block, element_bytes, NvFp4(int(block.get("group_size") or 16), 1, element_bytes))
-    if algorithm in {"FP8", "FP8_PER_CHANNEL_PER_TOKEN"}:
-        static = algorithm == "FP8"
-        kind = EightBit("tensor" if static else "channel", static_inputs=static, element_bytes=element_bytes)
-        return _scheme("modelopt", block, element_bytes, kind)
-    return None
-
-
-def _compressed_tensors(block: Block, element_bytes: int, _name: str) -> Scheme | None:
-    groups = block.get("config_groups") or {}
-    if len(groups) != 1:
+def _gguf(block: Block, origin: Origin) -> Scheme | None:
+    bits = bits_of_mix(origin.name)
+    if bits is None:
         return None
-    group = next(iter(groups.values()))
-    kind = _compressed_kind(group, element_bytes)
-    return _scheme("compressed-tensors", block, element_bytes, kind) if kind else None
+    kind = Gguf(bits, origin.element_bytes)
+    # embedding and output projection stay quantised too
+    return Scheme("gguf", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))
 
 
-def _compressed_kind(group: Block, element_bytes: int) -> Any:
-    weights = group.get("weights") or {}
-    inputs = group.get("input_activations") or {}
-    bits, strategy = weights.get("num_bits"), weights.get("strategy")
-    static = bool(inputs) and inputs.get("dynamic") is False
-    if weights.get("type") == "float" and bits == 4:
-        return NvFp4(int(weights.get("group_size") or 16), 1 if inputs else 0, element_bytes)
-    if inputs and bits == 8:
-        scales: Scales = strategy if strategy in {"tensor", "channel", "block"} else "channel"
-        structure = weights.get("block_structure") or (128, 128)
-        return EightBit(scales, tuple(structure), static, element_bytes)
-    if bits in {4, 8}:
-        size = weights.get("group_size") or -1
-        asymmetric = weights.get("symmetric") is False
-        return PackedIntegers(bits, int(size), asymmetric, shape_tensor=True, element_bytes=element_bytes)
-    return None
+def _mxfp4(block: Block, origin: Origin) -> Scheme:
+    width, hidden = origin.release.get("mxfp4_multiples", (64, 1))
+    kind = MxFp4(width, hidden, origin.element_bytes)
+    return Scheme("mxfp4", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))
 
 
 _READERS: Final = {
@@ -195,6 +146,6 @@ _READERS: Final = {
     "bitsandbytes": _bitsandbytes,
     "gguf": _gguf,
     "mxfp4": _mxfp4,
-    "modelopt": _modelopt,
-    "compressed-tensors": _compressed_tensors,
+    "modelopt": modelopt.read,
+    "compressed-tensors": compressed_tensors.read,
 }

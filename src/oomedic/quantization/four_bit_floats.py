@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/layers/quantization/{modelopt,mxfp4}.py and compress
 from typing import NamedTuple
 
 from oomedic.modules import Experts, Linear, round_up
-from oomedic.quantization.scheme import Sizes, bias_of, rows_of_w13
+from oomedic.quantization.scheme import Sizes, bias_of, plain_linear, rows_of_w13
 
 
 class NvFp4(NamedTuple):
@@ -40,6 +40,10 @@ class MxFp4(NamedTuple):
     hidden_multiple: int
     element_bytes: int = 2
     group_size: int = 32
+
+    def linear(self, module: Linear) -> Sizes:
+        """Return the tensors of a matrix, which gpt-oss leaves in 16 bits."""
+        return plain_linear(module, self.element_bytes)
 
     def experts(self, module: Experts) -> Sizes:
         """Return packed weights, exponents and biases."""

@@ -1,7 +1,7 @@
 """What a quantisation method stores for a matrix, per tensor and to the byte."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from oomedic.modules import Experts, Linear, ceil_div
 
@@ -15,6 +15,7 @@ DTYPE_BYTES: Mapping[str, int] = {
     "float8_e5m2": 1,
     "uint8": 1,
     "int8": 1,
+    "bool": 1,
     "int32": 4,
     "int64": 8,
 }
@@ -24,20 +25,33 @@ Sizes = tuple[int, ...]
 """Bytes of each tensor that is allocated."""
 
 
+class Kind(Protocol):
+    """One way of storing matrices."""
+
+    def linear(self, module: Linear) -> Sizes:
+        """Return the bytes of each tensor of a matrix."""
+
+    def experts(self, module: Experts) -> Sizes:
+        """Return the bytes of each tensor of the stacked experts of a layer."""
+
+
 class Scheme(NamedTuple):
     """A method as it applies to one checkpoint.
 
-    ``linear`` and ``experts`` give the bytes of each tensor of a module; ``skips`` tells by its name in the checkpoint
-    ("model.layers.3.mlp.down_proj") whether a module stays unquantised. ``method`` is vLLM's own name of it, None for
-    plain weights; ``element_bytes`` is the size of an unquantised element.
+    ``kind_of`` gives by its name in the checkpoint ("model.layers.3.mlp.down_proj") how a module is stored, None where
+    the method leaves it alone; ``per_layer`` when that may differ between layers. ``method`` is vLLM's own name of the
+    method, None for plain weights; ``element_bytes`` is the size of an unquantised element.
     """
 
     method: str | None
     element_bytes: int
-    linear: Callable[[Linear], Sizes]
-    experts: Callable[[Experts], Sizes]
-    skips: Callable[[str], bool]
+    kind_of: Callable[[str], Kind | None]
+    per_layer: bool = False
     kv_cache_dtype: str | None = None
+
+    def skips(self, name: str) -> bool:
+        """Tell whether a module stays unquantised."""
+        return self.kind_of(name) is None
 
 
 def plain_linear(module: Linear, element_bytes: int) -> Sizes:
@@ -70,8 +84,3 @@ def rows_of_w13(module: Experts) -> int:
 def blocks(size: int, block: int) -> int:
     """Return how many blocks cover ``size``."""
     return ceil_div(size, block)
-
-
-def never(_name: str) -> bool:
-    """Skip no module."""
-    return False

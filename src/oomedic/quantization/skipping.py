@@ -2,12 +2,15 @@
 
 Entries are exact names ("lm_head", "model.layers.0.mlp.gate"), parts of names ("self_attn"), shell patterns
 ("model.layers.*.self_attn*") or regular expressions ("re:.*gate$"). Prefixes before "layers." differ between a text model
-and the same model inside a vision model, so names are compared from there on.
+and the same model inside a vision model, so names are compared from there on; towers keep their prefix.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from fnmatch import translate
+from typing import Final
+
+_TOWER: Final = re.compile(r"vis(ion|ual)|vit\b|audio|tower|encoder|mm_projector|multi_modal|vpm")
 
 
 def skipper(entries: Iterable[str]) -> Callable[[str], bool]:
@@ -19,14 +22,14 @@ def skipper(entries: Iterable[str]) -> Callable[[str], bool]:
         if entry.startswith("re:"):
             patterns.append(re.compile(entry[3:]))
         elif "*" in entry:
-            patterns.append(re.compile(translate(_from_layers(entry.rstrip("*").rstrip(".") + "*"))))
-        elif any(letter.isdigit() for letter in _from_layers(entry)[:1]):
-            exact.add(_from_layers(entry))
+            patterns.append(re.compile(translate(short_name(entry.rstrip("*").rstrip(".") + "*"))))
+        elif any(letter.isdigit() for letter in short_name(entry)[:1]):
+            exact.add(short_name(entry))
         else:
             parts.append(f".{entry.rpartition('layers.')[2] or entry}.")
 
     def skips(name: str) -> bool:
-        short = _from_layers(name)
+        short = short_name(name)
         if short in exact or any(part in f".{short}." for part in parts):
             return True
         if any(prefix in exact for prefix in _prefixes(short)):
@@ -36,9 +39,15 @@ def skipper(entries: Iterable[str]) -> Callable[[str], bool]:
     return skips
 
 
-def _from_layers(name: str) -> str:
+def short_name(name: str) -> str:
+    """Return a decoder layer's module from its number on; other names as they are."""
     head, found, tail = name.partition("layers.")
-    return tail if found else head
+    return tail if found and not _TOWER.search(head) else name
+
+
+def mentions_layers(entries: Iterable[str]) -> bool:
+    """Tell whether an entry names single layers, so that layers may differ from each other."""
+    return any(letter.isdigit() for entry in entries for letter in entry.partition("layers.")[2][:1])
 
 
 def _prefixes(name: str) -> Iterable[str]:

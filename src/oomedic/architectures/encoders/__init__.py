@@ -1,0 +1,29 @@
+"""Towers for images, video and audio, one file per family; ``encoder_of`` finds the one of a model."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from oomedic.architectures.encoders import qwen
+from oomedic.architectures.encoders.vit import Tower
+from oomedic.hf_config import Config
+from oomedic.modules import Shard
+
+Builder = Callable[[Config, Config, Shard], Tower]
+"""Makes the tower of a whole config and its vision part for a shard."""
+
+_BUILDERS: Final[Mapping[str, Builder]] = {
+    "qwen2_vl": qwen.qwen2_vl,
+    "qwen2_5_vl": qwen.qwen2_5_vl,
+    **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), qwen.qwen3_vl),
+}
+
+_PARTS: Final = ("vision_config", "vit_config", "vision_tower_config", "visual")
+
+
+def encoder_of(config: Config, shard: Shard) -> Tower | None:
+    """Return the encoders of a model on one rank: empty where it has none, None where their kind is not known."""
+    vision = next((config[key] for key in _PARTS if isinstance(config.get(key), Mapping)), None)
+    if vision is None:
+        return () if not isinstance(config.get("audio_config"), Mapping) else None
+    builder = _BUILDERS.get(str(config.get("model_type")))
+    return builder(config, vision, shard.of_encoder) if builder else None

@@ -1,0 +1,55 @@
+"""NVIDIA ModelOpt: one algorithm for all matrices, or one named for each (MIXED_PRECISION).
+
+Mirrors vllm/model_executor/layers/quantization/modelopt.py.
+"""
+
+from collections.abc import Mapping
+
+from oomedic.quantization.block import Block, Origin, declared_kv_dtype, entries, uniform
+from oomedic.quantization.four_bit_floats import NvFp4
+from oomedic.quantization.fp8 import EightBit
+from oomedic.quantization.plain import plain
+from oomedic.quantization.scheme import Kind, Scheme
+from oomedic.quantization.skipping import short_name, skipper
+
+
+def read(block: Block, origin: Origin) -> Scheme | None:
+    """Return the scheme of a ModelOpt checkpoint, None when its algorithm is not known."""
+    algorithm = str(block.get("quant_algo", "")).upper()
+    if algorithm == "MIXED_PRECISION":
+        known = origin.release.get("modelopt_mixed", True)
+        return _mixed(block, origin) if known else plain(origin.element_bytes)
+    kind = _kind(algorithm, block, origin)
+    return uniform("modelopt", block, origin, kind) if kind else None
+
+
+def _kind(algorithm: str, block: Block, origin: Origin) -> Kind | None:
+    element = origin.element_bytes
+    group = int(block.get("group_size") or 16)
+    if algorithm in {"NVFP4", "W4A16_NVFP4"}:
+        return NvFp4(group, 1, element)
+    if algorithm == "FP8":
+        return EightBit("tensor", static_inputs=True, element_bytes=element)
+    if algorithm == "FP8_PER_CHANNEL_PER_TOKEN":
+        return EightBit("channel", element_bytes=element)
+    if algorithm == "FP8_PB_WO":
+        return EightBit("block", element_bytes=element)
+    return None
+
+
+def _mixed(block: Block, origin: Origin) -> Scheme | None:
+    listed: Mapping[str, Block] = block.get("quantized_layers") or {}
+    kinds = {
+        short_name(name): _kind(str(entry.get("quant_algo")).upper(), entry, origin) for name, entry in listed.items()
+    }
+    if not kinds or None in kinds.values():
+        return None
+    # experts may be listed one by one: the stack of a layer is stored as the first of them
+    stacked = {name.partition(".experts.")[0] + ".experts": kind for name, kind in kinds.items() if ".experts." in name}
+    skips = skipper(entries(block))
+
+    def kind_of(name: str) -> Kind | None:
+        short = short_name(name)
+        return None if skips(name) else kinds.get(short) or stacked.get(short)
+
+    return Scheme("modelopt", origin.element_bytes, kind_of, per_layer=True, kv_cache_dtype=declared_kv_dtype(block))
