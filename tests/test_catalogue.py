@@ -141,6 +141,25 @@ def test_a_path_is_traced_to_the_one_model_it_is_named_after(path):
     assert CATALOGUE.model_behind(path).id == "Qwen/Qwen2.5-7B-Instruct"
 
 
+@pytest.mark.parametrize(
+    ("name", "stored", "how"),
+    [
+        ("unsloth/Qwen3.8-27B-NVFP4", "Qwen/Qwen3.8-27B", ("nvfp4",)),
+        ("/models/Qwen3.6-27B-AutoRound-INT4", "Qwen/Qwen3.6-27B", ("autoround", "int4")),
+        ("neuralmagic/Qwen2-72B-Instruct-quantized.w8a16", "Qwen/Qwen2-72B-Instruct", ("quantized", "w8a16")),
+        ("/data/Qwen3-235B-A22B-UD-Q4_K_XL.gguf", "Qwen/Qwen3-235B-A22B", ("ud", "q4_k_xl")),
+    ],
+)
+def test_a_quantised_copy_is_traced_to_the_model_it_was_made_from(name, stored, how):
+    found = CATALOGUE.stored_in(name)
+    assert (found.model.id, found.how) == (stored, how)
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen3-32B", "awq", "me/unheard-of-AWQ", ""])
+def test_a_name_without_a_known_model_or_without_a_storage_word_is_no_copy(name):
+    assert CATALOGUE.stored_in(name) is None
+
+
 def test_variants_store_the_same_weights_quantised():
     found = CATALOGUE.variants("meta-llama/Llama-3.1-8B-Instruct")
     assert "hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4" in {model.id for model in found}

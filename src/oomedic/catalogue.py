@@ -12,10 +12,10 @@ from typing import Any
 from oomedic.errors import UnknownName
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu, find_gpu, gpu_of, gpu_rows, gpus_with_total
-from oomedic.model_table import Model, ModelTable
+from oomedic.model_table import Model, ModelTable, Stored
 from oomedic.units import Bytes
 
-__all__ = ["Catalogue", "Model"]
+__all__ = ["Catalogue", "Model", "Stored"]
 
 Row = Mapping[str, Any]
 Extra = Mapping[str, Sequence[Row]]
@@ -65,6 +65,10 @@ class Catalogue:
     def model_behind(self, path: str) -> Model | None:
         """Return the model that a path is named after: a guess, for the caller to say so."""
         return self._models.behind(path)
+
+    def stored_in(self, name: str) -> Stored | None:
+        """Return the model of which a checkpoint's name says that it is a quantised copy: a guess too."""
+        return self._models.stored_in(name)
 
     def nearest_models(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Return the ids most like a name or path, the likest first; none when nothing is like it."""

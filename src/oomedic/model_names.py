@@ -11,18 +11,25 @@ from typing import Final
 _CACHED: Final = re.compile(r"(?:^|/)models--([^/]+?)--([^/]+)")
 _REVISION: Final = re.compile(r"[0-9a-f]{7,64}")
 _NUMBERED: Final = re.compile(r"(?<=\d)(?:[._](?=\d)|-(?=\d+(?:[-._]|$)))")
-_PART: Final = re.compile(r"[a-z]{3,}(?=\d)|[a-z0-9]+")
 _OTHERS: Final = re.compile(r"[^a-z0-9]")
 _PLACES: Final = re.compile(
     r"\.?(?:app|bucket|cache|checkpoints?|data|final|hf|hub|huggingface|latest|llms?|main|merged|mnt|model|models"
     r"|model-cache|opt|output|root|shared?|snapshots|srv|tmp|usr|var|volume|weights|workspace)"
 )
-_STORAGE: Final = re.compile(r"[48]bit|awq|bf16|bnb|fp16|fp8|gguf|gptq|int[48]|(?:mx|nv)fp4|quantized|w[48]a(?:8|16)")
+_STORAGE: Final = (
+    r"(?:\d+g|[2-8]bit|asym|auto|autoround|awq|bf16|block|bnb|dynamic|exl[23]|f16|fp16|fp4|fp8|g\d+|gguf|gptq|int[48]"
+    r"|marlin|mtp|mxfp4|nvfp4|quantized|round|static|sym|ud|w[48]a(?:4|8|16)|i?q\d(?:_(?:[01kms]|x{0,3}[sl]))*)"
+)
+"""Words of a name that say how weights are stored, not which."""
+_STORED: Final = re.compile(rf"[-_. ]+({_STORAGE})$")
+_IS_STORAGE: Final = re.compile(_STORAGE)
+_PART: Final = re.compile(rf"(?<![a-z0-9]){_STORAGE}(?![a-z0-9])|[a-z]{{3,}}(?=\d)|[a-z0-9]+")
 _COMMON: Final = frozenset(("base", "chat", "instruct", "mini", "small"))
 _CUTOFF: Final = 0.55
 _ENDINGS: Final = 0.4
 _SAME_OWNER: Final = 0.05
 _SHORT_WORD: Final = 2
+_STORAGE_WEIGHT: Final = 0.3
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -46,13 +53,25 @@ def split_name(text: str) -> tuple[str, str]:
     return (telling[-2] if direct else ""), name
 
 
+def split_storage(name: str) -> tuple[str, tuple[str, ...]]:
+    """Part a name from the words at its end that say how the weights are stored.
+
+    >>> split_storage("qwen3.6-27b-autoround-int4"), split_storage("qwen2-72b-instruct-quantized.w8a16")
+    (('qwen3.6-27b', ('autoround', 'int4')), ('qwen2-72b-instruct', ('quantized', 'w8a16')))
+    """
+    words: tuple[str, ...] = ()
+    while found := _STORED.search(name):
+        name, words = name[: found.start()], (found[1], *words)
+    return name, words
+
+
 def nearest_names(wanted: str, known: Sequence[str], count: int, mirrors: Container[str] = ()) -> tuple[str, ...]:
     """Return the known ids that are most like ``wanted``, the likest first; none when nothing is like it.
 
     Of equals, those of ``mirrors`` come last: organisations that publish others' models again.
     """
     organisation, name = split_name(wanted)
-    parts, pairs = _parts(name), _pairs(name)
+    parts, pairs = _parts(name), _pairs(split_storage(name)[0])
     if not parts:
         return ()
     scored = []
@@ -61,7 +80,7 @@ def nearest_names(wanted: str, known: Sequence[str], count: int, mirrors: Contai
         by_parts = _likeness(parts, _parts(other), _weight)
         if by_parts < _CUTOFF / 2:
             continue
-        by_pairs = _likeness(pairs, _pairs(other), len)
+        by_pairs = _likeness(pairs, _pairs(split_storage(other)[0]), len)
         score = (by_parts + by_pairs) / 2
         if score >= _CUTOFF:
             bonus = _SAME_OWNER if owner == organisation else -_SAME_OWNER if owner in mirrors else 0.0
@@ -91,7 +110,7 @@ def _parts(name: str) -> frozenset[str]:
 
 
 def _weight(parts: Iterable[str]) -> float:
-    return sum(0.5 if _STORAGE.fullmatch(part) else 1.0 if part.isalpha() else 1.5 for part in parts)
+    return sum(_STORAGE_WEIGHT if _IS_STORAGE.fullmatch(part) else 1.0 if part.isalpha() else 1.5 for part in parts)
 
 
 def _pairs(name: str) -> frozenset[str]:

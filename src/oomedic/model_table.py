@@ -48,6 +48,13 @@ class Model(NamedTuple):
     sources: tuple[str, ...] = ()
 
 
+class Stored(NamedTuple):
+    """A known model whose weights an unknown checkpoint stores, by its name, and the words that say how."""
+
+    model: Model
+    how: tuple[str, ...]
+
+
 class ModelTable:
     """All models: the index's lines, and rows of the user, which come first."""
 
@@ -77,6 +84,17 @@ class ModelTable:
         owner, name = split_name(path)
         found = self.find(f"{owner}/{name}") if owner else None
         return found or self.find(name)
+
+    def stored_in(self, name: str) -> Stored | None:
+        """Return the model of which an unknown checkpoint is a quantised copy, when its name says so.
+
+        "unsloth/Qwen3.8-27B-NVFP4" stores Qwen/Qwen3.8-27B, how: ("nvfp4",). A guess from a name, for whoever says so.
+        """
+        from oomedic.model_names import split_name, split_storage  # noqa: PLC0415 - ids that are right need none of it
+
+        plain, how = split_storage(split_name(name)[1])
+        model = self.find(plain) if how else None
+        return None if model is None else Stored(model, how)
 
     def nearest(self, name: str, count: int) -> tuple[str, ...]:
         """Return the ids most like a name that is not known, the likest first."""
