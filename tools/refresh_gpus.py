@@ -10,6 +10,7 @@ Without --write the difference is printed and nothing changes. Runs by hand, nev
 
 import argparse
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -118,7 +119,7 @@ def gpu_row(fact: Mapping[str, Any]) -> Row:
         "fp4": fact["supports"]["fp4_hardware"],
         "nvlink": bool(fact["nvlink"]),
         "unified_memory": fact["unified_memory"],
-        "note": fact["note"],
+        "note": _source(fact["note"]),
         "seen": [_reading(reading) for reading in fact["torch_total_gib"]["seen"]],
         "sources": [_source(source) for source in fact["sources"]],
     }
@@ -133,7 +134,7 @@ def mig_row(fact: Mapping[str, Any]) -> Row:
         "memory": f"{fact['lgip_gib']} GiB" if fact["lgip_gib"] else None,
         "max_instances": fact["max_instances"],
         "sms": fact["sms"],
-        "note": fact["note"],
+        "note": _source(fact["note"]),
         "sources": [_source(fact["source"])],
     }
     return {key: content for key, content in row.items() if content is not None}
@@ -189,13 +190,13 @@ def _ordered(row: Row, order: tuple[str, ...]) -> Row:
 
 
 def _reading(reading: Mapping[str, Any]) -> Row:
-    row = {"gib": reading["gib"], "source": _source(reading["source"]), "note": reading.get("note")}
+    row = {"gib": reading["gib"], "source": _source(reading["source"]), "note": _source(reading.get("note"))}
     return {key: content for key, content in row.items() if content is not None}
 
 
-def _source(source: str) -> str:
-    kind, found, number = source.partition("find_string:")
-    return f"public GitHub file, content id {number}" if found and not kind else source
+def _source(text: str | None) -> str | None:
+    """Say in words what an index number of a public file stands for."""
+    return text and re.sub(r"find_string:(\d+)", r"public GitHub file, content id \1", text)
 
 
 if __name__ == "__main__":
