@@ -84,7 +84,8 @@ WHOLE: Final = Shard()
 class Linear(NamedTuple):
     """A matrix of ``inputs`` x sum(``outputs``) elements, with fused parts, that a method may quantise.
 
-    ``parts`` are the names of the fused parts in the checkpoint, for the lists of layers that a method leaves alone.
+    ``parts`` are the names of the fused parts in the checkpoint, for the lists of layers that a method leaves alone;
+    ``quantized`` False where the engine never quantises it.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Linear(NamedTuple):
     outputs: tuple[int, ...]
     bias: bool = False
     parts: tuple[str, ...] = ()
+    quantized: bool = True
 
     @property
     def checkpoint_names(self) -> tuple[str, ...]:

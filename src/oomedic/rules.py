@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from oomedic.version import Version, parse_version
 
-_TABLES: Final = ("defaults", "v0", "v1", "graphs", "cache", "counted", "runner_v2")
+_TABLES: Final = ("defaults", "v0", "v1", "graphs", "cache", "weights", "counted", "runner_v2")
 
 Table = Mapping[str, Any]
 
@@ -24,6 +24,7 @@ class EngineRules(NamedTuple):
     v1: Table
     graphs: Table
     cache: Table
+    weights: Table
     counted: Table
     runner_v2: Table
     sources: Mapping[str, Version]

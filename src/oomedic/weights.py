@@ -141,6 +141,8 @@ def _kinds(prefix: str, modules: tuple[Module, ...], scheme: Scheme) -> _Kinds:
 
 def _kind(prefix: str, module: Module, scheme: Scheme) -> Kind | None:
     if isinstance(module, Linear):
+        if not module.quantized:
+            return None
         found = None
         for name in module.checkpoint_names:
             found = scheme.kind_of(f"{prefix}.{name}" if prefix else name)

@@ -77,7 +77,7 @@ def attention_modules(config: Config, shard: Shard) -> tuple[Module, ...]:
         Table("kv_a_layernorm", rank),
         Linear(f"{name}.kv_b_proj", rank, (heads * (nope + value),), parts=(f"{name}.kv_b_proj",)),
         Linear(f"{name}.o_proj", heads * value, (hidden,), parts=(f"{name}.o_proj",)),
-        *_indexer(config),
+        *_indexer(config, shard),
     ]
     return tuple(modules)
 
@@ -92,24 +92,23 @@ def latent(config: Config, shard: Shard) -> Latent:
     )
 
 
-def _indexer(config: Config) -> tuple[Module, ...]:
+def _indexer(config: Config, shard: Shard) -> tuple[Module, ...]:
     if not config.get("index_topk"):
         return ()
     heads, size = need(config, "index_n_heads"), need(config, "index_head_dim")
     hidden = need(config, "hidden_size")
     name = "self_attn.indexer"
-    return (
-        Linear(f"{name}.wq_b", need(config, "q_lora_rank"), (heads * size,), parts=(f"{name}.wq_b",)),
-        Linear(f"{name}.wk", hidden, (size,), parts=(f"{name}.wk",)),
-        Table(f"{name}.k_norm", 2 * size, "float32"),
-        Linear(f"{name}.weights_proj", hidden, (heads,), parts=(f"{name}.weights_proj",)),
-    )
+    if shard.release.get("indexer_fused", True):
+        key = (Linear(f"{name}.wk_weights_proj", hidden, (size, heads), quantized=False),)
+    else:
+        key = (Linear(f"{name}.wk", hidden, (size,)), Linear(f"{name}.weights_proj", hidden, (heads,), quantized=False))
+    return (Linear(f"{name}.wq_b", need(config, "q_lora_rank"), (heads * size,)), *key, Table(f"{name}.k_norm", 2 * size, "float32"))
 
 
 def _mixture(config: Config) -> Mixture:
     kind = str(config["model_type"])
     corrected = kind not in _NO_CORRECTION and config.get("topk_method", "noaux_tc") == "noaux_tc"
-    return Mixture(router_correction=corrected)
+    return Mixture(router_correction=corrected, router_dtype="float32" if kind == "glm4_moe_lite" else None)
 
 
 def _dense_mlp(config: Config, shard: Shard) -> tuple[Module, ...]:

@@ -23,6 +23,7 @@ class Mixture(NamedTuple):
     sinks: bool = False
     shared_gate: bool = False
     shared_name: str = "shared_experts"
+    router_dtype: str | None = None
 
 
 MIXTURES: Final[Mapping[str, Mixture]] = {
@@ -36,9 +37,9 @@ MIXTURES: Final[Mapping[str, Mixture]] = {
     "qwen3_omni_moe_text": Mixture(Switches(head_norms="head")),
     "olmoe": Mixture(Switches(head_norms="all")),
     "phimoe": Mixture(Switches(qkv_bias=True, out_bias=True, norm_bias=True, head_bias=True)),
-    "glm4_moe": Mixture(router_correction=True),
-    "glm4v_moe_text": Mixture(router_correction=True),
-    "minimax_m2": Mixture(Switches(head_norms="each"), router_correction=True),
+    "glm4_moe": Mixture(router_correction=True, router_dtype="float32"),
+    "glm4v_moe_text": Mixture(router_correction=True, router_dtype="float32"),
+    "minimax_m2": Mixture(Switches(head_norms="each"), router_correction=True, router_dtype="float32"),
     "hunyuan_v1_moe": Mixture(Switches(head_norms="head")),
     "hy_v3": Mixture(Switches(head_norms="head"), router_correction=True),
     "exaone_moe": Mixture(Switches(head_norms="head"), router_correction=True),
@@ -75,7 +76,7 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
     hidden, count = need(config, "hidden_size"), expert_count(config)
     width = need(config, "moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size")
     modules: list[Module] = [
-        Table("mlp.gate", count * hidden),
+        Table("mlp.gate", count * hidden, mixture.router_dtype),
         Experts(
             "mlp.experts",
             shard.experts(count),

@@ -42,6 +42,7 @@ def scheme_of(
     name: str = "",
     *,
     release: Mapping[str, Any] = NEWEST,
+    capability: int = 9,
 ) -> Scheme | None:
     """Return how the weights of a checkpoint are stored on the GPU, None when the method is not known.
 
@@ -51,6 +52,7 @@ def scheme_of(
         element_bytes: size of an unquantised element.
         name: id or file name, which tells the mix of a GGUF file.
         release: what an older release does differently: the table [weights] of data/engines.
+        capability: the major compute capability, on which kernels and so their padding depend.
     """
     block = quantization_block(config)
     method = method_of(block) or (argument and _NAMES.get(argument, argument))
@@ -59,7 +61,7 @@ def scheme_of(
     if method is None:
         return plain(element_bytes)
     reader = _READERS.get(method)
-    return reader(block, Origin(element_bytes, name, release)) if reader else None
+    return reader(block, Origin(element_bytes, name, release, capability)) if reader else None
 
 
 def quantization_block(config: Mapping[str, Any]) -> Block:
@@ -89,6 +91,7 @@ def _fp8(block: Block, origin: Origin) -> Scheme:
         tuple(size) if size else (128, 128),
         block.get("activation_scheme") == "static",
         origin.element_bytes,
+        refines_blocks=bool(origin.release.get("fp8_refines_blocks", True)),
     )
     return uniform("fp8", block, origin, kind)
 
@@ -133,7 +136,8 @@ def _gguf(block: Block, origin: Origin) -> Scheme | None:
 
 
 def _mxfp4(block: Block, origin: Origin) -> Scheme:
-    width, hidden = origin.release.get("mxfp4_multiples", (64, 1))
+    by_capability = origin.release.get("mxfp4_multiples", {})
+    width, hidden = by_capability.get(str(origin.capability), (64, 1))
     kind = MxFp4(width, hidden, origin.element_bytes)
     return Scheme("mxfp4", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))
 

@@ -21,6 +21,7 @@ class Origin(NamedTuple):
     element_bytes: int
     name: str = ""
     release: Mapping[str, Any] = NEWEST
+    capability: int = 9
 
 
 def uniform(method: str, block: Block, origin: Origin, kind: Kind) -> Scheme:

@@ -1,7 +1,9 @@
 """8-bit floats: one scale per tensor, per channel or per block (vllm fp8.py, compressed_tensors w8a8, modelopt FP8)."""
 
+from math import gcd
 from typing import Literal, NamedTuple
 
+from oomedic.errors import UsageError
 from oomedic.modules import Experts, Linear
 from oomedic.quantization.scheme import Sizes, bias_of, blocks, rows_of_w13
 
@@ -12,12 +14,16 @@ SCALE_BYTES = 4
 
 
 class EightBit(NamedTuple):
-    """How 8-bit weights are scaled; ``static_inputs`` when the checkpoint carries activation scales too."""
+    """How 8-bit weights are scaled; ``static_inputs`` when the checkpoint carries activation scales too.
+
+    ``refines_blocks`` when an expert whose width on a rank is not whole blocks gets smaller ones, else it is refused.
+    """
 
     scales: Scales
     block: tuple[int, int] = (128, 128)
     static_inputs: bool = False
     element_bytes: int = 2
+    refines_blocks: bool = True
 
     def linear(self, module: Linear) -> Sizes:
         """Return weight, scales and bias of a matrix."""
@@ -38,7 +44,7 @@ class EightBit(NamedTuple):
         up, parts = rows_of_w13(module), 2 if module.gated else 1
         tensors = [module.experts * up * module.hidden, module.experts * module.hidden * module.width]
         if self.scales == "block":
-            rows, columns = self.block
+            rows, columns = self._fitting_block(module)
             tensors.append(
                 module.experts * parts * blocks(module.width, rows) * blocks(module.hidden, columns) * SCALE_BYTES
             )
@@ -50,3 +56,11 @@ class EightBit(NamedTuple):
         if self.static_inputs:
             tensors += [module.experts * SCALE_BYTES, module.experts * SCALE_BYTES]
         return tuple(tensors)
+
+    def _fitting_block(self, module: Experts) -> tuple[int, int]:
+        rows, columns = self.block
+        if module.width % rows == 0:
+            return rows, columns
+        if not self.refines_blocks:
+            raise UsageError("not-whole-blocks", what=module.name, size=module.width, block=rows)
+        return gcd(module.width, rows), gcd(module.width, columns)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from oomedic.quantization.block import Block, Origin, declared_kv_dtype, entries, uniform
 from oomedic.quantization.four_bit_floats import NvFp4
 from oomedic.quantization.fp8 import EightBit
-from oomedic.quantization.plain import plain
 from oomedic.quantization.scheme import Kind, Scheme
 from oomedic.quantization.skipping import short_name, skipper
 
@@ -17,8 +16,7 @@ def read(block: Block, origin: Origin) -> Scheme | None:
     """Return the scheme of a ModelOpt checkpoint, None when its algorithm is not known."""
     algorithm = str(block.get("quant_algo", "")).upper()
     if algorithm == "MIXED_PRECISION":
-        known = origin.release.get("modelopt_mixed", True)
-        return _mixed(block, origin) if known else plain(origin.element_bytes)
+        return _mixed(block, origin)
     kind = _kind(algorithm, block, origin)
     return uniform("modelopt", block, origin, kind) if kind else None
 
@@ -39,11 +37,16 @@ def _kind(algorithm: str, block: Block, origin: Origin) -> Kind | None:
 
 def _mixed(block: Block, origin: Origin) -> Scheme | None:
     listed: Mapping[str, Block] = block.get("quantized_layers") or {}
-    kinds = {
-        short_name(name): _kind(str(entry.get("quant_algo")).upper(), entry, origin) for name, entry in listed.items()
-    }
-    if not kinds or None in kinds.values():
-        return None
+    read_here = origin.release.get("modelopt_mixed")
+    kinds: dict[str, Kind] = {}
+    for name, entry in listed.items():
+        algorithm = str(entry.get("quant_algo")).upper()
+        if read_here is not None and algorithm not in read_here:
+            continue  # this release leaves it unquantised
+        kind = _kind(algorithm, entry, origin)
+        if kind is None:
+            return None
+        kinds[short_name(name)] = kind
     # experts may be listed one by one: the stack of a layer is stored as the first of them
     stacked = {name.partition(".experts.")[0] + ".experts": kind for name, kind in kinds.items() if ".experts." in name}
     skips = skipper(entries(block))

@@ -19,6 +19,8 @@ def skipper(entries: Iterable[str]) -> Callable[[str], bool]:
     patterns: list[re.Pattern[str]] = []
     parts: list[str] = []
     for entry in entries:
+        if entry.startswith("mtp"):
+            continue  # layers of multi-token prediction, whose numbers are not those of the decoder
         if entry.startswith("re:"):
             patterns.append(re.compile(entry[3:]))
         elif "*" in entry:
