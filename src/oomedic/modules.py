@@ -31,6 +31,11 @@ class Shard(NamedTuple):
     whole_encoder: bool = False
     release: Mapping[str, Any] = NEWEST
 
+    def dtype(self, key: str, newest: str | None = None) -> str | None:
+        """Return the dtype that the release gives some tensor; None, in its table "model", is the model's own."""
+        found = self.release.get(key, newest)
+        return None if found == "model" else found
+
     @property
     def of_encoder(self) -> "Shard":
         """Return how encoders are cut: as the rest, or whole on each rank."""

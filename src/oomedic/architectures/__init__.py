@@ -6,7 +6,18 @@ A model type that no family knows gives None: the size of its weights then comes
 from collections.abc import Mapping
 from typing import Final
 
-from oomedic.architectures import dense, gated_delta, latent, llama4, mixture
+from oomedic.architectures import (
+    dense,
+    falcon_h1,
+    gated_delta,
+    granite_hybrid,
+    jamba,
+    latent,
+    llama4,
+    mixture,
+    nemotron_h,
+    state_space,
+)
 from oomedic.architectures.encoders import encoder_of
 from oomedic.architectures.stack import Builder, Layer, Stack
 from oomedic.hf_config import Config, text_config
@@ -32,6 +43,11 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys(mixture.MIXTURES, mixture.build),
     **dict.fromkeys(latent.LATENT, latent.build),
     **dict.fromkeys(gated_delta.GATED_DELTA, gated_delta.build),
+    **dict.fromkeys(state_space.STATE_SPACE, state_space.build),
+    **dict.fromkeys(granite_hybrid.GRANITE_HYBRIDS, granite_hybrid.build),
+    "falcon_h1": falcon_h1.build,
+    "jamba": jamba.build,
+    "nemotron_h": nemotron_h.build,
     "llama4": llama4.build,
 }
 

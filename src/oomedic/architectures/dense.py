@@ -131,17 +131,19 @@ def configured(config: Config, switches: Switches) -> Switches:
     return switches
 
 
-def attention_modules(config: Config, shard: Shard, switches: Switches) -> tuple[Module, ...]:
+def attention_modules(
+    config: Config, shard: Shard, switches: Switches, name: str = "self_attn"
+) -> tuple[Module, ...]:
     """Return the projections of grouped-query attention and the norms of its heads."""
     heads, kept, size = attention_heads(config), key_value_heads(config), head_dim(config)
     hidden = need(config, "hidden_size")
     here = shard.divide(heads, "num_attention_heads")
     modules: list[Module] = [
-        qkv(config, shard, heads=heads, kv_heads=kept, bias=switches.qkv_bias, gate=switches.gated_query),
-        Linear("self_attn.o_proj", here * size, (hidden,), switches.out_bias, ("self_attn.o_proj",)),
+        qkv(config, shard, name, heads=heads, kv_heads=kept, bias=switches.qkv_bias, gate=switches.gated_query),
+        Linear(f"{name}.o_proj", here * size, (hidden,), switches.out_bias),
     ]
     if switches.output_gate:
-        modules.append(Linear("self_attn.gate_proj", hidden, (here * size,), parts=("self_attn.gate_proj",)))
+        modules.append(Linear(f"{name}.gate_proj", hidden, (here * size,)))
     if switches.head_norms == "head":
         modules += [Table("q_norm", size), Table("k_norm", size)]
     elif switches.head_norms == "all":

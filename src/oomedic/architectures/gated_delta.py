@@ -46,13 +46,12 @@ def _linear_attention(config: Config, shard: Shard) -> tuple[Module, ...]:
     hidden, name = need(config, "hidden_size"), "linear_attn"
     key, value, heads = _sizes(config, shard)
     per_head = need(config, "linear_value_head_dim")
-    decay = str(first(shard.release, "gated_delta_decay_dtype", default="float32"))
     return (
         Linear(f"{name}.in_proj_qkvz", hidden, (key, key, value, value), parts=_input_parts(config, "qkvz")),
         Linear(f"{name}.in_proj_ba", hidden, (heads, heads), parts=_input_parts(config, "ba")),
         Table(f"{name}.conv1d", (2 * key + value) * need(config, "linear_conv_kernel_dim")),
         Table(f"{name}.dt_bias", heads),
-        Table(f"{name}.A_log", heads, None if decay == "model" else decay),
+        Table(f"{name}.A_log", heads, shard.dtype("gated_delta_decay_dtype", "float32")),
         Table(f"{name}.norm", per_head),
         Linear(f"{name}.out_proj", value, (hidden,), parts=(f"{name}.out_proj",)),
     )
