@@ -10,6 +10,8 @@ from oomedic.architectures import (
     dense,
     falcon_h1,
     gated_delta,
+    gemma3n,
+    gemma4,
     granite_hybrid,
     jamba,
     latent,
@@ -27,6 +29,8 @@ __all__ = ["Layer", "Stack", "is_known", "stack_of"]
 
 _TEXT_OF: Final = {
     "gemma3": "gemma3_text",
+    "gemma3n": "gemma3n_text",
+    "gemma4": "gemma4_text",
     "qwen2_vl": "qwen2",
     "qwen2_5_vl": "qwen2",
     "qwen2_audio": "qwen2",
@@ -46,6 +50,8 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys(state_space.STATE_SPACE, state_space.build),
     **dict.fromkeys(granite_hybrid.GRANITE_HYBRIDS, granite_hybrid.build),
     "falcon_h1": falcon_h1.build,
+    **dict.fromkeys(gemma4.GEMMA4, gemma4.build),
+    "gemma3n_text": gemma3n.build,
     "jamba": jamba.build,
     "nemotron_h": nemotron_h.build,
     "llama4": llama4.build,

@@ -112,7 +112,7 @@ def build(config: Config, shard: Shard) -> Stack:
             *norms(hidden, int(switches.final_norm), bias=switches.norm_bias),
             *head(config, shard, bias=switches.head_bias),
         ),
-        rotary(config),
+        rotary(config, shard),
         is_tied(config, default=switches.tied),
     )
 

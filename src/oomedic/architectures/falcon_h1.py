@@ -27,7 +27,7 @@ def build(config: Config, shard: Shard) -> Stack:
         (layer,) * layer_count(config),
         embedding(config, shard),
         (*norms(hidden, 1), *head(config, shard)),
-        rotary(config),
+        rotary(config, shard),
         is_tied(config),
     )
 

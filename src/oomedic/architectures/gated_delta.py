@@ -28,7 +28,7 @@ def build(config: Config, shard: Shard) -> Stack:
         tuple(full if kind == "full_attention" else linear for kind in _layer_types(config)),
         embedding(config, shard),
         (*norms(hidden, 1), *head(config, shard)),
-        rotary(config),
+        rotary(config, shard),
         is_tied(config),
     )
 

@@ -28,7 +28,7 @@ def build(config: Config, shard: Shard) -> Stack:
         tuple(linear if kind == "mamba" else full for kind in kinds),
         embedding(config, shard),
         (*norms(hidden, 1), *head(config, shard)),
-        rotary(config) if uses_rope else (),
+        rotary(config, shard) if uses_rope else (),
         is_tied(config, default=granite),
     )
 

@@ -42,7 +42,7 @@ def build(config: Config, shard: Shard) -> Stack:
         tuple(Layer(dense if index in dense_layers else sparse, cache) for index in range(layer_count(config))),
         embedding(config, shard),
         (*norms(hidden, 1), *head(config, shard)),
-        rotary(config, need(config, "qk_rope_head_dim")),
+        _rotary(config, shard),
         is_tied(config),
     )
 
@@ -103,6 +103,13 @@ def _indexer(config: Config, shard: Shard) -> tuple[Module, ...]:
     else:
         key = (Linear(f"{name}.wk", hidden, (size,)), Linear(f"{name}.weights_proj", hidden, (heads,), quantized=False))
     return (Linear(f"{name}.wq_b", need(config, "q_lora_rank"), (heads * size,)), *key, Table(f"{name}.k_norm", 2 * size, "float32"))
+
+
+def _rotary(config: Config, shard: Shard) -> tuple[Module, ...]:
+    table = rotary(config, shard, need(config, "qk_rope_head_dim"))
+    # an indexer that rotates like the attention shares its table
+    apart = config.get("index_topk") and not config.get("indexer_rope_interleave")
+    return table * 2 if apart and shard.release.get("indexer_rotary", True) else table
 
 
 def _mixture(config: Config) -> Mixture:

@@ -24,6 +24,7 @@ class Mixture(NamedTuple):
     shared_gate: bool = False
     shared_name: str = "shared_experts"
     router_dtype: str | None = None
+    rotary_dtype: str | None = None
 
 
 MIXTURES: Final[Mapping[str, Mixture]] = {
@@ -46,7 +47,7 @@ MIXTURES: Final[Mapping[str, Mixture]] = {
     "ernie4_5_moe": Mixture(router_correction=True),
     "solar_open": Mixture(router_correction=True),
     "cohere2_moe": Mixture(Switches(norms=1)),
-    "gpt_oss": Mixture(Switches(qkv_bias=True, out_bias=True), router_bias=True, expert_bias=True, sinks=True),
+    "gpt_oss": Mixture(Switches(qkv_bias=True, out_bias=True), router_bias=True, expert_bias=True, sinks=True, rotary_dtype="float32"),
 }
 """Model types of this family, with what sets them apart."""
 
@@ -66,7 +67,7 @@ def build(config: Config, shard: Shard) -> Stack:
         tuple(Layer(dense if index in dense_layers else sparse, cache) for index, cache in enumerate(caches)),
         embedding(config, shard),
         (*norms(hidden, 1, bias=switches.norm_bias), *head(config, shard, bias=switches.head_bias)),
-        rotary(config),
+        rotary(config, shard, dtype=mixture.rotary_dtype),
         is_tied(config),
     )
 

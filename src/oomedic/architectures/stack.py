@@ -93,14 +93,18 @@ def is_tied(config: Config, *, default: bool = False) -> bool:
     return bool(first(config, "tie_word_embeddings", default=default))
 
 
-def rotary(config: Config, dim: int | None = None) -> tuple[Buffer, ...]:
+def rotary(config: Config, shard: Shard, dim: int | None = None, dtype: str | None = None) -> tuple[Buffer, ...]:
     """Return the rotary cos/sin tables, one for each distinct way of rotating, replicated on every rank.
 
     Rows x dim in the model's dtype (vllm/model_executor/layers/rotary_embedding): ``max_position_embeddings`` rows, with
     YaRN original length x factor, with longrope a short and a long table.
     """
     size = dim or rotary_size(config)
-    return tuple(Buffer("rotary", rows * size) for rows in _rotary_rows(config))
+    tables = [Buffer("rotary", rows * size, dtype) for rows in _rotary_rows(config, shard)]
+    if "rope_local_base_freq" in config or config.get("model_type") == "gemma3_text":
+        # windowed layers rotate at another pace, over unscaled positions
+        tables.append(Buffer("rotary", _positions(config) * size, dtype))
+    return tuple(tables)
 
 
 def rotary_size(config: Config) -> int:
@@ -122,13 +126,16 @@ def _rope(config: Config) -> Mapping[str, Any]:
     return {}
 
 
-def _rotary_rows(config: Config) -> tuple[int, ...]:
-    positions = int(first(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", default=0))
+def _positions(config: Config) -> int:
+    return int(first(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", default=0))
+
+
+def _rotary_rows(config: Config, shard: Shard) -> tuple[int, ...]:
+    positions = _positions(config)
     scaling = _rope(config)
     kind = scaling.get("rope_type") or scaling.get("type")
     if "mrope_section" in scaling:
-        # videos have more positions than tokens (vllm mrope.py)
-        positions *= 4
+        positions *= int(shard.release.get("mrope_rows", 1))
     if kind in {"yarn", "deepseek_yarn"}:
         original = scaling.get("original_max_position_embeddings") or positions
         return (round(float(scaling.get("factor", 1)) * original),)

@@ -20,14 +20,16 @@ class NvFp4(NamedTuple):
         """Return packed weight, block scales and the global scales of each fused part."""
         elements = module.inputs * sum(module.outputs)
         scales = [len(module.outputs) * 4] * (1 + self.input_scales)
-        return (elements // 2, elements // self.group_size, *scales, *bias_of(module, self.element_bytes))
+        return (elements // 2, sum(module.outputs) * (module.inputs // self.group_size), *scales, *bias_of(module, self.element_bytes))
 
     def experts(self, module: Experts) -> Sizes:
         """Return the same for all experts of a layer."""
         up, parts = rows_of_w13(module), 2 if module.gated else 1
         w13, w2 = module.experts * up * module.hidden, module.experts * module.hidden * module.width
         scales = [module.experts * parts * 4, module.experts * 4] * (1 + self.input_scales)
-        return (w13 // 2, w2 // 2, w13 // self.group_size, w2 // self.group_size, *scales)
+        w13_scale = module.experts * up * (module.hidden // self.group_size)
+        w2_scale = module.experts * module.hidden * (module.width // self.group_size)
+        return (w13 // 2, w2 // 2, w13_scale, w2_scale, *scales)
 
 
 class MxFp4(NamedTuple):

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from oomedic.architectures.encoders import qwen
+from oomedic.architectures.encoders import gemma, qwen
 from oomedic.architectures.encoders.vit import Tower
 from oomedic.hf_config import Config
 from oomedic.modules import Shard
 
-Builder = Callable[[Config, Config, Shard], Tower]
-"""Makes the tower of a whole config and its vision part for a shard."""
+Builder = Callable[[Config, Config, Shard], Tower | None]
+"""Makes the tower of a whole config and its vision part for a shard, None when a part of it is not known."""
 
 _BUILDERS: Final[Mapping[str, Builder]] = {
+    "gemma3n": gemma.gemma3n,
+    "gemma4": gemma.gemma4,
+    "gemma4_unified": gemma.gemma4_unified,
     "qwen2_vl": qwen.qwen2_vl,
     "qwen2_5_vl": qwen.qwen2_5_vl,
     **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), qwen.qwen3_vl),
@@ -25,5 +28,8 @@ def encoder_of(config: Config, shard: Shard) -> Tower | None:
     vision = next((config[key] for key in _PARTS if isinstance(config.get(key), Mapping)), None)
     if vision is None:
         return () if not isinstance(config.get("audio_config"), Mapping) else None
-    builder = _BUILDERS.get(str(config.get("model_type")))
+    kind = str(config.get("model_type"))
+    if kind in shard.release.get("text_only", ()):
+        return ()
+    builder = _BUILDERS.get(kind)
     return builder(config, vision, shard.of_encoder) if builder else None

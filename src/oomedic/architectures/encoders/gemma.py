@@ -1,0 +1,97 @@
+"""Encoders of Gemma 3n and Gemma 4, which vLLM takes from transformers: whole on each rank, never quantised.
+
+Mirrors vllm/model_executor/models/{gemma3n_mm,gemma4_mm}.py.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oomedic.architectures.encoders.vit import Block, Tower, block, patches
+from oomedic.hf_config import Config, first, need, text_config
+from oomedic.modules import WHOLE, Linear, Module, Shard, Table
+
+_MOBILENET_V5_300M = 294_126_912
+"""Parameters of timm's mobilenetv5_300m_enc, the one image encoder of Gemma 3n (counted by its own class)."""
+
+
+def gemma3n(config: Config, vision: Config, shard: Shard) -> Tower:
+    """Return the image and audio encoders of Gemma 3n with their projections into the language model."""
+    out = need(text_config(config), "hidden_size")
+    images = (Table("vision_tower", _MOBILENET_V5_300M), *_soft_tokens(vision, out, shard))
+    audio = config.get("audio_config")
+    if not isinstance(audio, Mapping):
+        return (images,)
+    return (images, *_conformer(audio), _soft_tokens(audio, out, shard))
+
+
+def gemma4(config: Config, vision: Config, shard: Shard) -> Tower | None:
+    """Return the image encoder of Gemma 4; the audio encoder of the small models is not known."""
+    del shard  # nothing is split
+    if isinstance(config.get("audio_config"), Mapping):
+        return None
+    width, depth = need(vision, "hidden_size"), need(vision, "num_hidden_layers")
+    shape = Block(
+        "vision_tower.encoder.layers.0",
+        width,
+        need(vision, "num_attention_heads"),
+        need(vision, "intermediate_size"),
+        vision.get("head_dim"),
+        mlp="gated",
+        out="self_attn.o_proj",
+        mlp_parts=("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+        qkv_bias=False,
+        out_bias=False,
+        mlp_bias=False,
+        norms=4,
+        norm_bias=False,
+    )
+    head = int(first(vision, "head_dim", default=width // shape.heads))
+    layer = tuple(unquantized(module) for module in (*block(shape, WHOLE), Table("q_norm", head), Table("k_norm", head)))
+    stem = (
+        *patches(width, need(vision, "patch_size"), bias=False),
+        Table("position_embedding_table", 2 * need(vision, "position_embedding_size") * width),
+    )
+    out = need(text_config(config), "hidden_size")
+    return (stem, *((layer,) * depth), (Table("embed_vision.embedding_projection", width * out),))
+
+
+def gemma4_unified(config: Config, vision: Config, shard: Shard) -> Tower:
+    """Return the embedder of patches of the Gemma 4 models that have no encoder."""
+    pixels = 3 * (need(vision, "patch_size") * int(first(vision, "pooling_kernel_size", default=3))) ** 2
+    out = need(text_config(config), "hidden_size")
+    width, positions = int(first(vision, "mm_embed_dim", default=out)), int(first(vision, "mm_posemb_size", default=1120))
+    modules: tuple[Module, ...] = (
+        Linear("vision_embedder.patch_dense", pixels, (shard.divide(width, "mm_embed_dim"),), bias=True),
+        Table("vision_embedder.pos_embedding", 2 * positions * width),
+        Table("vision_embedder.norms", 2 * pixels + 4 * width),
+        Table("embed_vision.embedding_projection", width * out),
+    )
+    return (modules,)
+
+
+def unquantized(module: Module) -> Module:
+    """Return the module as one that the engine never quantises."""
+    return module._replace(quantized=False) if isinstance(module, Linear) else module
+
+
+def _soft_tokens(tower: Config, out: int, shard: Shard) -> tuple[Module, ...]:
+    width = need(tower, "hidden_size")
+    rows = shard.vocabulary(need(tower, "vocab_size"))
+    return (
+        Table("embedding", rows * width),
+        Table("norm", width),
+        Table("norm", width),
+        Table("embedding_projection", shard.divide(width, "encoder hidden_size") * out),
+    )
+
+
+def _conformer(audio: Mapping[str, Any]) -> Tower:
+    width, depth = need(audio, "hidden_size"), need(audio, "conf_num_hidden_layers")
+    head = width // need(audio, "conf_num_attention_heads")
+    kernel = int(first(audio, "conf_conv_kernel_size", default=5))
+    one, two = first(audio, "sscp_conv_channel_size", default=(128, 32))
+    frequencies = int(first(audio, "input_feat_size", default=128)) // 4
+    stem = (Table("subsample", 9 * one + one + 9 * one * two + two + two * frequencies * width),)
+    # two feed-forward parts of 4 x width, five attention matrices, a gated convolution, and norms
+    elements = 16 * width * width + 5 * width * width + 3 * width * width + kernel * width + 9 * width + head
+    return (stem, *(((Table("conformer", elements),),) * depth))
