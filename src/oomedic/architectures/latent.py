@@ -33,13 +33,21 @@ _NO_CORRECTION: Final = frozenset({"deepseek_v2", "mistral4", "mistral_large_3"}
 def build(config: Config, shard: Shard) -> Stack:
     """Make the stack of a model with latent attention."""
     hidden = need(config, "hidden_size")
+    dense_layers, indexed_layers = dense_layer_indices(config), _indexed_layers(config)
+    parts = {
+        True: expert_modules(config, shard, _mixture(config)),
+        False: _dense_mlp(config, shard) if dense_layers else (),
+    }
     attention = (*attention_modules(config, shard), *norms(hidden, 2))
-    sparse = (*attention, *expert_modules(config, shard, _mixture(config)))
-    dense_layers = dense_layer_indices(config)
-    dense = (*attention, *_dense_mlp(config, shard)) if dense_layers else ()
-    cache = (latent(config, shard),)
+    indexer = _indexer(config, shard)
+    caches = {indexed: (latent(config, shard, indexed=indexed),) for indexed in (True, False)}
+    layers = {
+        (indexed, sparse): Layer((*attention, *(indexer if indexed else ()), *parts[sparse]), caches[indexed])
+        for indexed in (True, False)
+        for sparse in (True, False)
+    }
     return Stack(
-        tuple(Layer(dense if index in dense_layers else sparse, cache) for index in range(layer_count(config))),
+        tuple(layers[index in indexed_layers, index not in dense_layers] for index in range(layer_count(config))),
         embedding(config, shard),
         (*norms(hidden, 1), *head(config, shard)),
         _rotary(config, shard),
@@ -77,19 +85,30 @@ def attention_modules(config: Config, shard: Shard) -> tuple[Module, ...]:
         Table("kv_a_layernorm", rank),
         Linear(f"{name}.kv_b_proj", rank, (heads * (nope + value),), parts=(f"{name}.kv_b_proj",)),
         Linear(f"{name}.o_proj", heads * value, (hidden,), parts=(f"{name}.o_proj",)),
-        *_indexer(config, shard),
     ]
     return tuple(modules)
 
 
-def latent(config: Config, shard: Shard) -> Latent:
-    """Return what one layer keeps: the same latent row on every rank."""
+def latent(config: Config, shard: Shard, *, indexed: bool = True) -> Latent:
+    """Return what one layer keeps: the same latent row on every rank, and the keys of its own indexer."""
     return Latent(
         need(config, "kv_lora_rank") + need(config, "qk_rope_head_dim"),
         shard.divide(attention_heads(config), "num_attention_heads"),
         need(config, "qk_nope_head_dim") + need(config, "qk_rope_head_dim"),
-        first(config, "index_head_dim"),
+        first(config, "index_head_dim") if indexed else None,
     )
+
+
+def _indexed_layers(config: Config) -> frozenset[int]:
+    """Return the layers with a sparse indexer of their own; the others use the choice of an earlier layer."""
+    if not config.get("index_topk"):
+        return frozenset()
+    count = layer_count(config)
+    pattern = config.get("index_topk_pattern")
+    if pattern:
+        return frozenset(index for index, letter in enumerate(pattern) if letter != "S")
+    every, offset = int(first(config, "index_topk_freq", default=1)), int(first(config, "index_skip_topk_offset", default=2))
+    return frozenset(index for index in range(count) if max(index - offset + 1, 0) % every == 0)
 
 
 def _indexer(config: Config, shard: Shard) -> tuple[Module, ...]:

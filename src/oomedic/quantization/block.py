@@ -5,13 +5,13 @@ from typing import Any, Final, NamedTuple
 
 from oomedic.modules import NEWEST
 from oomedic.quantization.scheme import Kind, Scheme
-from oomedic.quantization.skipping import mentions_layers, skipper
+from oomedic.quantization.skipping import exact_skipper, mentions_layers, skipper
 
 Block = Mapping[str, Any]
 """A checkpoint's quantization_config."""
 
 
-_VOCABULARY: Final = frozenset({"lm_head", "model.embed_tokens"})
+_VOCABULARY: Final = ("lm_head", "embed_tokens")
 """Matrices that few methods quantise."""
 
 
@@ -27,10 +27,10 @@ class Origin(NamedTuple):
 def uniform(method: str, block: Block, origin: Origin, kind: Kind) -> Scheme:
     """Make the scheme of a method that stores everything in one way, but for a list that it leaves alone."""
     listed = entries(block)
-    skips = skipper(listed)
+    skips = exact_skipper(listed) if method == "fp8" else skipper(listed)
 
     def kind_of(name: str) -> Kind | None:
-        return None if name in _VOCABULARY or skips(name) else kind
+        return None if name.endswith(_VOCABULARY) or skips(name) else kind
 
     return Scheme(method, origin.element_bytes, kind_of, mentions_layers(listed), declared_kv_dtype(block))
 

@@ -19,6 +19,7 @@ class PackedIntegers(NamedTuple):
     group_index: bool = False
     shape_tensor: bool = False
     element_bytes: int = 2
+    expert_index: bool = False
 
     def linear(self, module: Linear) -> Sizes:
         """Return packed weight, scales, zero points, g_idx and bias of a matrix."""
@@ -34,7 +35,9 @@ class PackedIntegers(NamedTuple):
         up = self._matrix(module.hidden, rows_of_w13(module))
         down = self._matrix(module.width, module.hidden)
         tensors = [module.experts * size for size in (*up, *down)]
-        if self.group_index:
+        if self.shape_tensor:
+            tensors += [module.experts * 4] * 2
+        if self.group_index or self.expert_index:
             # g_idx and its sort order, for w13 and for w2
             tensors += [module.experts * module.hidden * 4] * 2 + [module.experts * module.width * 4] * 2
         return tuple(tensors)

@@ -44,7 +44,13 @@ def skipper(entries: Iterable[str]) -> Callable[[str], bool]:
 def short_name(name: str) -> str:
     """Return a decoder layer's module from its number on; other names as they are."""
     head, found, tail = name.partition("layers.")
-    return tail if found and not _TOWER.search(head) else name
+    return tail if found and not _TOWER.search(head) else name.removeprefix("model.")
+
+
+def exact_skipper(entries: Iterable[str]) -> Callable[[str], bool]:
+    """Return a test that heeds whole names only, as the fp8 method does."""
+    listed = {short_name(entry) for entry in entries if not entry.startswith("mtp")}
+    return lambda name: short_name(name) in listed
 
 
 def mentions_layers(entries: Iterable[str]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from oomedic.architectures.encoders import gemma, qwen
+from oomedic.architectures.encoders import clip, gemma, glm, kimi, llama4, muse, pixtral, qwen
 from oomedic.architectures.encoders.vit import Tower
 from oomedic.hf_config import Config
 from oomedic.modules import Shard
@@ -11,10 +11,28 @@ from oomedic.modules import Shard
 Builder = Callable[[Config, Config, Shard], Tower | None]
 """Makes the tower of a whole config and its vision part for a shard, None when a part of it is not known."""
 
+
+def _llava(config: Config, vision: Config, shard: Shard) -> Tower:
+    """Return the tower of a LLaVA, which may be Pixtral's."""
+    return (pixtral.llava if vision.get("model_type") == "pixtral" else clip.llava)(config, vision, shard)
+
+
 _BUILDERS: Final[Mapping[str, Builder]] = {
+    "gemma3": clip.gemma3,
     "gemma3n": gemma.gemma3n,
     "gemma4": gemma.gemma4,
     "gemma4_unified": gemma.gemma4_unified,
+    "idefics3": clip.idefics3,
+    "smolvlm": clip.idefics3,
+    "kimi_k25": kimi.moonvit,
+    "kimi_vl": kimi.moonvit,
+    "llama4": llama4.llama4,
+    "llava_onevision": clip.llava_onevision,
+    "muse_glimmer": muse.muse_glimmer,
+    "mistral3": pixtral.mistral3,
+    "pixtral_llava": pixtral.llava,
+    **dict.fromkeys(("glm4v", "glm4v_moe"), glm.glm4v),
+    **dict.fromkeys(("llava", "llava_next"), _llava),
     "qwen2_vl": qwen.qwen2_vl,
     "qwen2_5_vl": qwen.qwen2_5_vl,
     **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), qwen.qwen3_vl),

@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/models/{gemma3n_mm,gemma4_mm}.py.
 from collections.abc import Mapping
 from typing import Any
 
-from oomedic.architectures.encoders.vit import Block, Tower, block, patches
+from oomedic.architectures.encoders.vit import Block, Tower, block, patches, unquantized
 from oomedic.hf_config import Config, first, need, text_config
 from oomedic.modules import WHOLE, Linear, Module, Shard, Table
 
@@ -18,10 +18,8 @@ def gemma3n(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the image and audio encoders of Gemma 3n with their projections into the language model."""
     out = need(text_config(config), "hidden_size")
     images = (Table("vision_tower", _MOBILENET_V5_300M), *_soft_tokens(vision, out, shard))
-    audio = config.get("audio_config")
-    if not isinstance(audio, Mapping):
-        return (images,)
-    return (images, *_conformer(audio), _soft_tokens(audio, out, shard))
+    audio = first(config, "audio_config", default={})
+    return (images, *_conformer(audio), _soft_tokens({"hidden_size": 1536, **audio}, out, shard))
 
 
 def gemma4(config: Config, vision: Config, shard: Shard) -> Tower | None:
@@ -46,7 +44,7 @@ def gemma4(config: Config, vision: Config, shard: Shard) -> Tower | None:
         norm_bias=False,
     )
     head = int(first(vision, "head_dim", default=width // shape.heads))
-    layer = tuple(unquantized(module) for module in (*block(shape, WHOLE), Table("q_norm", head), Table("k_norm", head)))
+    layer = (*unquantized(block(shape, WHOLE)), Table("q_norm", head), Table("k_norm", head))
     stem = (
         *patches(width, need(vision, "patch_size"), bias=False),
         Table("position_embedding_table", 2 * need(vision, "position_embedding_size") * width),
@@ -69,14 +67,9 @@ def gemma4_unified(config: Config, vision: Config, shard: Shard) -> Tower:
     return (modules,)
 
 
-def unquantized(module: Module) -> Module:
-    """Return the module as one that the engine never quantises."""
-    return module._replace(quantized=False) if isinstance(module, Linear) else module
-
-
 def _soft_tokens(tower: Config, out: int, shard: Shard) -> tuple[Module, ...]:
     width = need(tower, "hidden_size")
-    rows = shard.vocabulary(need(tower, "vocab_size"))
+    rows = shard.vocabulary(int(first(tower, "vocab_size", default=128)))
     return (
         Table("embedding", rows * width),
         Table("norm", width),
@@ -86,8 +79,9 @@ def _soft_tokens(tower: Config, out: int, shard: Shard) -> tuple[Module, ...]:
 
 
 def _conformer(audio: Mapping[str, Any]) -> Tower:
-    width, depth = need(audio, "hidden_size"), need(audio, "conf_num_hidden_layers")
-    head = width // need(audio, "conf_num_attention_heads")
+    width = int(first(audio, "hidden_size", default=1536))
+    depth = int(first(audio, "conf_num_hidden_layers", default=12))
+    head = width // int(first(audio, "conf_num_attention_heads", default=8))
     kernel = int(first(audio, "conf_conv_kernel_size", default=5))
     one, two = first(audio, "sscp_conv_channel_size", default=(128, 32))
     frequencies = int(first(audio, "input_feat_size", default=128)) // 4

@@ -62,3 +62,8 @@ def patches(width: int, size: int, *, bias: bool, channels: int = 3, frames: int
     """Return the convolution that turns patches of ``size`` x ``size`` pixels into vectors."""
     weight = Table("patch_embedding", channels * frames * size * size * width)
     return (weight, Table("patch_embedding.bias", width)) if bias else (weight,)
+
+
+def unquantized(group: tuple[Module, ...]) -> tuple[Module, ...]:
+    """Return the modules as ones that the engine never quantises."""
+    return tuple(module._replace(quantized=False) if isinstance(module, Linear) else module for module in group)
