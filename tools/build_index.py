@@ -60,6 +60,7 @@ def build() -> dict[str, bytes]:
         "arguments.json": _json(arguments()),
         "engines.json": _json(engines()),
         "gpus.json": _json({"gpu": facts.get("gpu", []), "mig": facts.get("mig", [])}),
+        "instances.json": _json(read(DATA / "instances.toml").get("instance", [])),
         "messages.json": _json(dict(sorted(messages.items()))),
         "models.tsv": models(),
         "pages.json": _json(pages),

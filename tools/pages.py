@@ -1,4 +1,4 @@
-"""Read the pages that causes and remedies carry in their module docstrings, without importing a module.
+"""Read the pages that causes and remedies carry in their module docstrings.
 
     Title in one line.
 
@@ -18,6 +18,7 @@ The section "Says" holds messages, which go to the message catalogue as ``CODE.i
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def read_page(path: Path, kind: str) -> dict[str, Any] | None:
     title, intro, sections = split(ast.get_docstring(tree) or "")
     says = messages(sections.pop(SAYS, ""))
     code = registered.pop("code")
+    registered |= _bound(path, kind)
     return {
         "code": code,
         "name": registered.pop("name", path.stem.replace("_", "-")),
@@ -46,6 +48,14 @@ def read_page(path: Path, kind: str) -> dict[str, Any] | None:
         "sections": sections,
         "says": says,
     }
+
+
+def _bound(path: Path, kind: str) -> dict[str, Any]:
+    """Return the lists of codes and signatures that a cause binds, which may be built from constants of other modules."""
+    if kind != "cause":
+        return {}
+    bound = import_module(f"oomedic.causes.{path.stem}").match
+    return {name: list(getattr(bound, name)) for name in ("reads", "helps", "useless", "worsens", "narrows")}
 
 
 def split(docstring: str) -> tuple[str, str, dict[str, str]]:

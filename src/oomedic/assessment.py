@@ -14,6 +14,7 @@ from oomedic.engine import EngineConfig
 from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
 from oomedic.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
+from oomedic.phase_order import ORDER
 from oomedic.units import Bytes
 
 Outcome = Literal["starts", "crashes", "unknown"]
@@ -25,7 +26,9 @@ class Known(NamedTuple):
     """What is known from outside the formulas: printed by the engine or given by the user.
 
     ``baseline`` is the configuration of the run that printed the figures. ``weights`` is per rank. ``pool`` is the memory
-    that the engine said it has for its KV cache. ``cut`` replaces the layout of a cache that cannot be computed.
+    that the engine said it has for its KV cache. ``cut`` replaces the layout of a cache that cannot be computed. ``died``
+    is the phase in which that run died, and ``missing`` what it lacked there: earlier phases were passed, whatever the
+    formulas say. ``corrections`` and ``before`` are what ``calibrate`` works out of them.
     """
 
     total: Figure | None = None
@@ -38,11 +41,18 @@ class Known(NamedTuple):
     pool: Figure | None = None
     cut: Layout | None = None
     baseline: EngineConfig | None = None
+    died: str | None = None
+    missing: Bytes | None = None
+    corrections: Mapping[ItemName, Bytes] = {}
+    before: tuple["Check", ...] = ()
 
     def part(self, name: ItemName) -> Figure | None:
         """Return the known figure of one part."""
         figure = getattr(self, name)
         return figure if isinstance(figure, Figure) else None
+
+
+NOTHING_KNOWN: Final = Known()
 
 
 class Check(NamedTuple):
@@ -54,7 +64,10 @@ class Check(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """The worst rank of one engine. ``failed`` is the first check without room, ``tightest`` the one with least."""
+    """The worst rank of one engine.
+
+    ``checks`` are the steps of its start; ``failed`` is the first without room, ``tightest`` the one with least.
+    """
 
     config: EngineConfig
     budget: Budget
@@ -65,6 +78,7 @@ class Assessment(NamedTuple):
     tightest: Check | None
     peak: str | None
     missing: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
 
     @property
     def phase(self) -> str | None:
@@ -73,19 +87,36 @@ class Assessment(NamedTuple):
 
 
 def assess(
-    checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known = Known()  # noqa: B008 - immutable
+    checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known = NOTHING_KNOWN
 ) -> Assessment:
-    """Assess one configuration.
+    """Assess one configuration; ``known`` as ``calibrate`` returned it, when a run printed figures.
 
     Raises:
         UsageError: ``not-divisible`` when the model cannot be split over the ranks.
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
+    worst = _uncorrected(checkpoint, config, gpu, known)
+    return _settled(worst, known) if known.died is not None else worst
+
+
+def calibrate(checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known) -> Known:
+    """Work out once by how much the formulas missed what the baseline run printed, and where it died.
+
+    Raises:
+        UsageError, InputError: as ``assess``.
+    """
+    if known.baseline is None:
+        return known
+    known = known._replace(corrections=_corrections(checkpoint, gpu, known, _device(known.baseline, gpu, known)))
+    before = _uncorrected(checkpoint, known.baseline, gpu, known)
+    return known._replace(before=before.checks)
+
+
+def _uncorrected(
+    checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known
+) -> Assessment:
     device = _device(config, gpu, known)
-    corrections = _corrections(checkpoint, gpu, known, device)
-    ranks = [
-        _assess_stage(demand, config, device, known, corrections) for demand in demands(checkpoint, config, gpu)
-    ]
+    ranks = [_assess_stage(demand, config, device, known) for demand in demands(checkpoint, config, gpu)]
     return min(ranks, key=_room)
 
 
@@ -106,8 +137,8 @@ def _device(config: EngineConfig, gpu: Gpu | None, known: Known) -> Device:
 
 def _corrections(
     checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known, device: Device
-) -> Mapping[ItemName, Bytes | None]:
-    """Return by how much the formulas missed what the baseline run printed; None: not printed."""
+) -> Mapping[ItemName, Bytes]:
+    """Return by how much the formulas missed what the baseline run printed, for the parts that it printed."""
     if known.baseline is None:
         return {}
     demand = demands(checkpoint, known.baseline, gpu)[0]
@@ -119,17 +150,14 @@ def _corrections(
         if activation is not None:
             gap = available.value - known.pool.value
             corrected["activation"] = exactly(max(0, activation.value + gap), "computed", "rest of the printed run")
-    result: dict[ItemName, Bytes | None] = {}
-    for name in _PARTS:
-        one, two = corrected[name], computed[name]
-        result[name] = one.value - two.value if one is not None and two is not None and one is not two else None
-    return result
+    pairs = ((name, corrected[name], computed[name]) for name in _PARTS)
+    return {name: one.value - two.value for name, one, two in pairs if one and two and one is not two}
 
 
 def _assess_stage(
-    demand: Demand, config: EngineConfig, device: Device, known: Known, corrections: Mapping[ItemName, Bytes | None]
+    demand: Demand, config: EngineConfig, device: Device, known: Known
 ) -> Assessment:
-    parts = {name: _part(name, parts_of(demand)[name], known, corrections, config) for name in _PARTS}
+    parts = {name: _part(name, parts_of(demand)[name], known, config) for name in _PARTS}
     pool = _fixed_pool(config, known)
     available = pool or available_memory(requested_memory(device.total, config), parts, config)
     cut, rules = known.cut or demand.cut, plan_rules(config)
@@ -137,32 +165,60 @@ def _assess_stage(
     needed = kv.needed if kv else _needed(cut, config, rules)
     budget = budget_of(device, {**parts, "kv_cache": pool}, config, needed)
     checks = _checks(budget, demand, config, needed, kv)
+    bare = Assessment(config, budget, kv, "unknown", "likely", None, None, demand.peak, _missing(budget, kv, config))
+    return _judged(bare, checks)
+
+
+def _judged(assessment: Assessment, checks: tuple[Check, ...]) -> Assessment:
+    """Draw the conclusion from the checks."""
     failed = next((check for check in checks if check.margin.value < 0), None)
     tightest = min(checks, key=lambda check: check.margin.value, default=None)
-    return Assessment(
-        config,
-        budget,
-        kv,
-        _outcome(failed, budget, kv),
-        _certainty(failed, tightest),
-        failed,
-        tightest,
-        demand.peak,
-        _missing(budget, kv, config),
+    return assessment._replace(
+        outcome=_outcome(failed, assessment.budget, assessment.kv),
+        certainty=_certainty(failed, tightest),
+        failed=failed,
+        tightest=tightest,
+        checks=checks,
     )
 
 
-def _part(
-    name: ItemName,
-    computed: Figure | None,
-    known: Known,
-    corrections: Mapping[ItemName, Bytes | None],
-    config: EngineConfig,
-) -> Figure | None:
+def _settled(assessment: Assessment, known: Known) -> Assessment:
+    """Carry over what the run showed: the phases that it passed have room, the one it died in lacks what it lacked."""
+    shifts = {(check.phase, check.what): _shift(check, known) for check in known.before}
+    checks = tuple(
+        check._replace(margin=_moved(check.margin, shifts.get((check.phase, check.what), 0)))
+        for check in assessment.checks
+    )
+    return _judged(assessment, checks)
+
+
+def _shift(check: Check, known: Known) -> Bytes:
+    died = known.died or ""
+    if check.phase not in ORDER or died not in ORDER:
+        return 0
+    margin = check.margin.value
+    if ORDER.index(check.phase) < ORDER.index(died):
+        return max(0, -margin)
+    if check.phase == died and check.what != "available":
+        return -(known.missing or 1) - margin
+    return 0
+
+
+def _moved(figure: Figure, by: Bytes) -> Figure:
+    if by == 0:
+        return figure
+    # what the run showed settles most of the band; what a change of settings adds keeps its own
+    margin = min(figure.high - figure.low, abs(by)) // 4
+    value = figure.value + by
+    return between(value - margin, value, value + margin, "computed", f"{figure.where}, as the run showed")
+
+
+def _part(name: ItemName, computed: Figure | None, known: Known, config: EngineConfig) -> Figure | None:
+    """Return the printed figure for the run that printed it; for a changed one, ours shifted to agree with it."""
     printed = known.part(name)
-    if computed is None or known.baseline is None or config is known.baseline:
-        return printed or _shifted(computed, corrections.get(name))
-    return _shifted(computed, corrections.get(name))
+    if printed is not None and (computed is None or known.baseline is None or config is known.baseline):
+        return printed
+    return _shifted(computed, known.corrections.get(name))
 
 
 def _shifted(figure: Figure | None, correction: Bytes | None) -> Figure | None:

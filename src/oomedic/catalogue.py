@@ -82,6 +82,10 @@ class Catalogue:
         """Return every model id."""
         return self._models.ids()
 
+    def instances(self) -> tuple[Row, ...]:
+        """Return the accelerated EC2 instance types."""
+        return tuple(self._part("instances.json"))
+
     def engines(self) -> tuple[Row, ...]:
         """Return what changed in each vLLM version, oldest first."""
         return tuple(self._part("engines.json"))

@@ -88,6 +88,20 @@ def nearest_names(wanted: str, known: Sequence[str], count: int, mirrors: Contai
     return tuple(candidate for *_, candidate in sorted(scored)[:count])
 
 
+def is_extension_of(candidate: str, wanted: str) -> bool:
+    """Tell whether an id says all that a name says, and more: what people leave out when they write from memory.
+
+    >>> is_extension_of("meta-llama/Llama-4-Scout-17B-16E-Instruct", "meta-llama/Llama-4-Scout-17B-Instruct")
+    True
+    """
+    owner, name = split_name(wanted.lower())
+    other_owner, _, other = candidate.lower().partition("/")
+    if owner and owner != other_owner:
+        return False
+    said = _parts(name)
+    return bool(said) and len(said) > 1 and said <= _parts(other)
+
+
 def _family(parts: Iterable[str], known: Sequence[str]) -> Sequence[str]:
     """Return the ids that hold a word of the name ("qwen"): to compare a few hundred takes a tenth of the time."""
     words = [part for part in parts if part.isalpha() and len(part) > _SHORT_WORD and part not in _COMMON]

@@ -1,0 +1,80 @@
+"""Recorded cases as questions: what a user would have, never what the audit says about the case."""
+
+import json
+import lzma
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from oomedic import __version__
+from oomedic.errors import UnknownName
+from oomedic.gathering import EngineOptions
+from oomedic.given import EngineArgs, Given
+from oomedic.pipeline import Library, Log, Question
+from oomedic.sources.builtin import load
+
+CASES = Path(__file__).resolve().parent.parent / "tests/cases"
+Case = Mapping[str, Any]
+
+
+def read(path: Path) -> Iterator[Case]:
+    """Read cases, one JSON object per line; ``.xz`` is unpacked."""
+    opened = lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8")
+    with opened as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def default(name: str) -> Path:
+    """Return the project's own copy of a file of cases."""
+    return next(iter(sorted(CASES.glob(f"{name}*"))), CASES / name)
+
+
+def library() -> Library:
+    """Return the facts, without a hub: a benchmark asks nobody."""
+    return Library(load(), __version__)
+
+
+def question(case: Case, found: Library, *, with_log: bool) -> Question:
+    """Turn a case into what a user would hand over: log lines, arguments, version, GPU, number of GPUs."""
+    lines = "\n".join(case.get("log_excerpt") or ())
+    logs = (Log(case["id"], [lines.encode()]),) if with_log and lines else ()
+    return Question(logs, (), arguments(case), options(case, found))
+
+
+def arguments(case: Case) -> EngineArgs:
+    """Return the arguments that were given; what the log printed as a default is not among them."""
+    values = {name: value for name, value in (case.get("args") or {}).items() if not name.endswith("_printed")}
+    given = {name: Given(value, "command line", name) for name, value in values.items() if value is not None}
+    if case.get("model"):
+        given["model"] = Given(str(case["model"]).partition(" (")[0], "command line", "model")
+    return EngineArgs(given)
+
+
+def options(case: Case, found: Library) -> EngineOptions:
+    """Return version, card and number of cards, as far as they are known to the catalogue."""
+    gpu = case.get("gpu")
+    total = case.get("gpu_total_gib")
+    try:
+        name = found.catalogue.gpu(gpu, round(total * 2**30) if total else None).name if gpu else None
+    except UnknownName:
+        name = None
+    return EngineOptions(gpu=name, gpu_count=case.get("gpu_count"), vllm=case.get("vllm_version"))
+
+
+def whole_logs(path: Path) -> Iterator[tuple[Case, bytes]]:
+    """Read whole logs with their index: a folder, or a compressed archive of one."""
+    if path.is_dir():
+        for line in (path / "index.jsonl").read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            yield case, (path / case["file"]).read_bytes()
+        return
+    with tarfile.open(path) as archive:
+        members = {Path(member.name).name: member for member in archive if member.isfile()}
+        index = archive.extractfile(members["index.jsonl"])
+        for line in index.read().decode().splitlines() if index else ():
+            case = json.loads(line)
+            log = archive.extractfile(members[case["file"]])
+            yield case, log.read() if log else b""

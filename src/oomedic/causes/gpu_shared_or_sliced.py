@@ -1,0 +1,83 @@
+"""A shared or sliced GPU has less than a whole one.
+
+The container was given a slice of a card (MIG), a time-sliced share of one, or a part with a memory cap, and the engine's
+settings were made for the whole card.
+
+What you see
+------------
+A failed start-up check or an out-of-memory error whose total is a fraction of the card's, or a card on which other
+containers hold memory although each of them asked for "one GPU".
+
+Why it happens
+--------------
+A MIG slice is a device of its own with its own total. Time slicing shares computing time, not memory: each container sees
+the whole card and all of them together must fit.
+
+Example
+-------
+    $ oomedic diagnose --manifest mig.yaml -
+    # mig.yaml
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: small}
+    spec:
+      containers:
+        - name: engine
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model, Qwen/Qwen2.5-0.5B-Instruct]
+          resources: {limits: {nvidia.com/gpu.shared: 1}}
+    # log
+    ValueError: Free memory on device cuda:0 (9.57/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.
+
+Not this
+--------
+    $ oomedic diagnose -
+    ValueError: Free memory on device cuda:0 (9.57/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.
+
+What helps, in order, and why
+-----------------------------
+A gpu_memory_utilization that counts the neighbours, or a whole card for the engine.
+
+What makes it worse
+-------------------
+A higher gpu_memory_utilization.
+
+Since
+-----
+All releases.
+
+Says
+----
+summary: The container was given {resource}, a part of a card; {held:gib} of the card's memory is held by others.
+check: {free:gib} of {total:gib} is free at the start, the engine is told to use {requested:gib}.
+"""
+
+from oomedic.cause import cause
+from oomedic.claim import claim
+from oomedic.evidence import Evidence
+from oomedic.fields import line_of, size
+from oomedic.finding import Finding
+from oomedic.free_memory import held_at_start, is_shared_on_purpose
+
+
+@cause(
+    "OOM103",
+    "gpu-shared-or-sliced",
+    reads=("free_memory_below_request",),
+    helps=("FIX103", "FIX412", "FIX405"),
+    useless=("FIX101", "FIX104", "FIX105", "FIX107", "FIX108"),
+    worsens=("FIX102",),
+)
+def match(evidence: Evidence) -> Finding | None:
+    """Recognise a failed check of a container that asked for a part of a card."""
+    event = evidence.first("free_memory_below_request")
+    held = held_at_start(event)
+    if event is None or held is None or evidence.workload is None or not is_shared_on_purpose(evidence):
+        return None
+    free, total, requested = size(event, "free"), size(event, "total"), size(event, "requested")
+    if free is None or total is None or requested is None:
+        return None
+    resource = str(evidence.workload.gpu_resource)
+    summary = claim("OOM103.summary", line_of(event), resource=resource, held=max(0, held.value))
+    check = claim("OOM103.check", line_of(event), free=free.value, total=total.value, requested=requested.value)
+    return Finding("OOM103", "gpu-shared-or-sliced", "certain", (summary, check), event.line, "free_memory_check")

@@ -1,0 +1,104 @@
+"""No memory for the KV cache.
+
+Weights, activation peak and what else the engine counts use up the whole request, so that not one block of KV cache is
+left. The length of a request plays no part yet.
+
+What you see
+------------
+"No available memory for the cache blocks"; V0 also prints "# GPU blocks: 0" after a negative rest for the KV cache.
+
+Why it happens
+--------------
+The request is total memory x gpu_memory_utilization. It is a ceiling for everything the engine holds, not the size of
+the cache: 0.3 of an 80 GiB card is 24 GiB for weights, activations and cache together. What the profile run needs counts
+in full: a large max_num_seqs (sampling), max_num_batched_tokens (activations) or images of the largest size (encoder).
+
+Example
+-------
+    $ oomedic diagnose -
+    ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.
+
+V0 may end without that line:
+
+    $ oomedic diagnose -
+    INFO 02-26 09:54:05 worker.py:267] the current vLLM instance can use total_gpu_memory (8.00GiB) x gpu_memory_utilization (0.70) = 5.60GiB
+    INFO 02-26 09:54:05 worker.py:267] model weights take 5.20GiB; non_torch_memory takes 0.03GiB; PyTorch activation peak memory takes 1.42GiB; the rest of the memory reserved for KV Cache is -1.05GiB.
+    INFO 02-26 09:54:05 executor_base.py:111] # cuda blocks: 0, # CPU blocks: 4681
+
+Not this
+--------
+    $ oomedic diagnose -
+    ValueError: The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache (3792). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.
+
+What helps, in order, and why
+-----------------------------
+A higher gpu_memory_utilization raises the ceiling. Fewer sequences and fewer batched tokens shrink the peak of the
+profile run; smaller limits for images and videos shrink the encoder's. From 0.20 on fewer CUDA graphs, or none, leave
+more as well. More GPUs or quantised weights where the weights themselves are the bulk.
+
+What makes it worse
+-------------------
+A lower gpu_memory_utilization. A shorter max_model_len changes nothing on V1 (on V0 without chunked prefill it shrinks
+the profile run); an fp8 cache halves nothing: half of zero is zero.
+
+Since
+-----
+All releases.
+
+Says
+----
+summary: Nothing is left for the KV cache: weights and the profile run use up all that gpu_memory_utilization allows.
+rest: {rest:gib} of the request is left for the KV cache.
+v0-parts: Of {requested:gib} requested, weights take {weights:gib}, the activation peak {activation:gib} and memory outside torch {non_torch:gib}.
+"""
+
+from oomedic.cause import cause
+from oomedic.claim import Claim, claim
+from oomedic.evidence import Evidence
+from oomedic.fields import count, line_of, size
+from oomedic.finding import Finding
+from oomedic.signatures import Event
+
+
+@cause(
+    "OOM402",
+    "no-memory-for-kv-cache",
+    reads=("no_memory_for_cache_blocks", "max_model_len_not_fitted", "cache_blocks"),
+    helps=("FIX102", "FIX104", "FIX110", "FIX105", "FIX106", "FIX107", "FIX301", "FIX201", "FIX111", "FIX303"),
+    useless=("FIX101", "FIX108"),
+    worsens=("FIX103",),
+)
+def match(evidence: Evidence) -> Finding | None:
+    """Recognise the refusal, or V0's count of zero blocks."""
+    event = evidence.first("no_memory_for_cache_blocks", "max_model_len_not_fitted") or _zero_blocks(evidence)
+    if event is None:
+        return None
+    summary = claim("OOM402.summary", line_of(event))
+    return Finding(
+        "OOM402",
+        "no-memory-for-kv-cache",
+        "certain",
+        (summary, *_rest(evidence), *_parts(evidence)),
+        event.line,
+        "kv_check",
+    )
+
+
+def _zero_blocks(evidence: Evidence) -> Event | None:
+    return next((event for event in evidence.all("cache_blocks") if count(event, "gpu_blocks") == 0), None)
+
+
+def _rest(evidence: Evidence) -> tuple[Claim, ...]:
+    event = evidence.first("available_kv_cache", "v0_memory_profile")
+    rest = size(event, "kv_cache")
+    return () if event is None or rest is None else (claim("OOM402.rest", line_of(event), rest=rest.value),)
+
+
+def _parts(evidence: Evidence) -> tuple[Claim, ...]:
+    event, total = evidence.first("v0_memory_profile"), evidence.first("v0_memory_requested")
+    requested = size(total, "requested")
+    figures = {name: size(event, name) for name in ("weights", "activation", "non_torch")}
+    known = {name: figure.value for name, figure in figures.items() if figure is not None}
+    if event is None or requested is None or len(known) < len(figures):
+        return ()
+    return (claim("OOM402.v0-parts", line_of(event), requested=requested.value, **known),)

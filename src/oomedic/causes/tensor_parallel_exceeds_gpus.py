@@ -1,0 +1,90 @@
+"""More ranks than GPUs.
+
+tensor_parallel_size x pipeline_parallel_size asks for more GPUs than the container sees.
+
+What you see
+------------
+"World size (w) is larger than the number of available GPUs (g) in this node", or one of its older wordings; from 0.7 to 0.12
+sometimes only "CUDA error: invalid device ordinal".
+
+Why it happens
+--------------
+Each rank needs a GPU of its own on this node. The pod requests fewer, CUDA_VISIBLE_DEVICES hides some, or a device plugin
+offers fewer than the node has. With Ray over several nodes a release may compare the whole world with one node's GPUs, which
+is a defect of that release.
+
+Example
+-------
+    $ oomedic diagnose -
+    ValueError: World size (8) is larger than the number of available GPUs (4) in this node. If this is intentional and you are using:
+
+Not this
+--------
+    $ oomedic diagnose -
+    ValueError: Total number of attention heads (28) must be divisible by tensor parallel size (8).
+
+What helps, in order, and why
+-----------------------------
+A tensor_parallel_size within the pod's GPUs, or as many GPUs in the pod as there are ranks: both must say the same number.
+
+What makes it worse
+-------------------
+Nothing; memory settings play no part.
+
+Since
+-----
+All releases.
+
+Says
+----
+summary: The engine was told to use {world} GPUs, but it sees {gpus}.
+summary-unknown: The engine was told to use more GPUs than it sees.
+manifest: The pod asks for {requested} GPUs.
+"""
+
+from oomedic.cause import cause
+from oomedic.claim import Claim, claim
+from oomedic.evidence import Evidence
+from oomedic.fields import count, line_of
+from oomedic.finding import Finding
+
+_SIGNATURES = (
+    "gpus_too_few",
+    "gpus_too_few_in_ray",
+    "gpus_per_node_not_divisible",
+    "local_rank_out_of_bounds",
+    "invalid_device_ordinal",
+)
+
+
+@cause(
+    "CFG101",
+    "tensor-parallel-exceeds-gpus",
+    reads=_SIGNATURES,
+    helps=("FIX305", "FIX412"),
+    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108"),
+)
+def match(evidence: Evidence) -> Finding | None:
+    """Recognise the engine's refusal in its several wordings."""
+    event = evidence.first(*_SIGNATURES)
+    if event is None:
+        return None
+    world, gpus = count(event, "world_size"), count(event, "gpus")
+    summary = (
+        claim("CFG101.summary", line_of(event), world=world, gpus=gpus)
+        if world is not None and gpus is not None
+        else claim("CFG101.summary-unknown", line_of(event))
+    )
+    return Finding(
+        "CFG101",
+        "tensor-parallel-exceeds-gpus",
+        "certain",
+        (summary, *_manifest(evidence)),
+        event.line,
+        "config_validation",
+    )
+
+
+def _manifest(evidence: Evidence) -> tuple[Claim, ...]:
+    requested = evidence.workload.gpus_per_pod if evidence.workload else None
+    return () if requested is None else (claim("CFG101.manifest", "manifest", requested=requested),)

@@ -1,0 +1,55 @@
+"""Where what was said and what was printed cannot both be true: told beside the finding, never smoothed over."""
+
+from oomedic.claim import Claim, claim
+from oomedic.evidence import Evidence
+from oomedic.finding import Finding
+from oomedic.phase_order import ORDER
+from oomedic.version import parse_version
+from oomedic.versions import printed_version
+
+_SHOWN = 3
+
+
+def contradictions(evidence: Evidence, finding: Finding) -> tuple[Claim, ...]:
+    """Return what does not agree: card, model, version."""
+    return (*_model(evidence), *_card(evidence), *_weights(evidence, finding), *_version(evidence))
+
+
+def _model(evidence: Evidence) -> tuple[Claim, ...]:
+    checkpoint, requested = evidence.checkpoint, evidence.requested_model
+    if checkpoint is None or requested is None or checkpoint.id.lower() == requested.lower():
+        return ()
+    if checkpoint.where != "catalogue":
+        return ()
+    return (claim("evidence.model-nearest", "catalogue", requested=requested, used=checkpoint.id),)
+
+
+def _card(evidence: Evidence) -> tuple[Claim, ...]:
+    total, gpu = evidence.known.total, evidence.gpu
+    if gpu is None or total is None or not evidence.cards or any(card.name == gpu.name for card in evidence.cards):
+        return ()
+    names = ", ".join(card.name for card in evidence.cards[:_SHOWN])
+    band = {"low": gpu.memory.low, "high": gpu.memory.high}
+    return (claim("evidence.other-gpu", total.where, total=total.value, named=gpu.name, cards=names, **band),)
+
+
+def _weights(evidence: Evidence, finding: Finding) -> tuple[Claim, ...]:
+    """Say that what was loaded cannot be the checkpoint as we know it: the engine got past its weights."""
+    checkpoint, total = evidence.checkpoint, evidence.known.total or (evidence.gpu.memory if evidence.gpu else None)
+    if finding.phase not in ORDER or ORDER.index(finding.phase) <= ORDER.index("weights_load"):
+        return ()
+    if checkpoint is None or total is None or evidence.known.weights is not None or evidence.assessment is None:
+        return ()
+    weights = evidence.assessment.budget.item("weights")
+    if weights is None or weights.low <= total.high:
+        return ()
+    sizes = {"weights": weights.value, "total": total.value}
+    return (claim("evidence.other-weights", weights.where, model=checkpoint.id, **sizes),)
+
+
+def _version(evidence: Evidence) -> tuple[Claim, ...]:
+    name = printed_version(evidence.events)
+    printed = parse_version(name) if name else None
+    if evidence.config is None or printed is None or printed == evidence.config.rules.version:
+        return ()
+    return (claim("evidence.other-version", "log", printed=name, used=str(evidence.config.rules.version)),)

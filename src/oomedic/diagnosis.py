@@ -1,0 +1,54 @@
+"""From evidence to findings: ask each cause that may apply, and put the first in time that explains the death in front."""
+
+from collections.abc import Iterable
+
+from oomedic.cause import Cause
+from oomedic.claim import Claim, claim
+from oomedic.contradictions import contradictions
+from oomedic.evidence import Evidence
+from oomedic.finding import Diagnosis, Finding
+from oomedic.missing import missing_evidence
+from oomedic.signatures import Event
+
+_SURE = ("certain", "likely", "possible")
+_ERRORS = frozenset({"error", "generic"})
+
+
+def diagnose(evidence: Evidence, causes: Iterable[Cause]) -> Diagnosis:
+    """Return what the evidence establishes; where nothing is recognised, the first error that was printed."""
+    asked = tuple(causes)
+    found = [(each, finding) for each in asked if (finding := each.match(evidence)) is not None]
+    narrowed = {code for each, _ in found for code in each.narrows}
+    findings = sorted((finding for _, finding in found if finding.code not in narrowed), key=_order)
+    if findings:
+        first = findings[0]
+        findings[0] = first._replace(because=(*first.because, *contradictions(evidence, first)))
+    error = None if findings else first_error(evidence.events)
+    return Diagnosis(tuple(findings), (), missing_evidence(evidence, tuple(findings)), error)
+
+
+def relevant(causes: Iterable[tuple[str, tuple[str, ...]]], events: Iterable[Event]) -> tuple[str, ...]:
+    """Return the modules of the causes whose signatures occur; those that our arithmetic finds alone always apply.
+
+    Args:
+        causes: pairs of a module's name and the signatures that it reads.
+        events: of the life at hand; without any, every cause is asked.
+    """
+    seen = {event.signature for event in events}
+    return tuple(module for module, reads in causes if not seen or not reads or seen & set(reads))
+
+
+def first_error(events: Iterable[Event]) -> Claim | None:
+    """Return the first line that tells of an error, never a wrapper; None when none was printed."""
+    event = next((event for event in events if event.kind in _ERRORS and event.signature != "traceback_start"), None)
+    return None if event is None else claim("diagnosis.first-error", f"log:{event.line}", text=event.quote)
+
+
+def crashed(events: Iterable[Event]) -> bool:
+    """Tell whether the log shows that the engine failed, recognised or not."""
+    return any(event.kind in {"error", "wrapper"} for event in events)
+
+
+def _order(finding: Finding) -> tuple[float, int]:
+    line = float("inf") if finding.line is None else float(finding.line)
+    return line, _SURE.index(finding.confidence)

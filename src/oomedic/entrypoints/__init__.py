@@ -1,0 +1,1 @@
+"""Doors into the one pipeline, independent of each other."""

@@ -1,0 +1,25 @@
+"""oomedic inspect: what was understood of manifests, and where an edit would go."""
+
+from typing import TYPE_CHECKING
+
+from oomedic import __version__
+from oomedic.entrypoints.terminal import catalogue, colours, phrasebook, show, write
+from oomedic.pipeline import Library, inspect_manifests
+from oomedic.sources.files import read_manifest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(options: "Namespace") -> int:
+    """Read the manifests and show what they say."""
+    facts = catalogue(options)
+    report = inspect_manifests(tuple(map(read_manifest, options.path)), Library(facts, __version__))
+    if options.output != "text":
+        show(report, options, facts)
+        return 0
+    from oomedic.reports.draw import Pen  # noqa: PLC0415 - only for people
+    from oomedic.reports.inspection import render  # noqa: PLC0415
+
+    write(render(report, phrasebook(options), Pen(colour=colours(options))))
+    return 0

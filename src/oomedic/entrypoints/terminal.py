@@ -1,0 +1,90 @@
+"""Where a report goes: its language, its colours, its format."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from oomedic.reports.phrases import Phrasebook
+from oomedic.sources.builtin import load
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oomedic.catalogue import Catalogue
+    from oomedic.result import Report
+
+_DECIMAL = ("GB", "MB", "KB", "TB")
+
+
+def catalogue(options: "Namespace") -> "Catalogue":
+    """Return the facts, with the user's own where a directory is given."""
+    found = load()
+    if not getattr(options, "data", None):
+        return found
+    from pathlib import Path  # noqa: PLC0415 - only where a directory is given
+
+    from oomedic.sources.builtin import extra_data  # noqa: PLC0415
+
+    return found.extended(extra_data(Path(options.data)))
+
+
+def phrasebook(options: "Namespace") -> Phrasebook:
+    """Return the sentences, with GB beside GiB when a size was given in GB."""
+    given = (getattr(options, name, None) or "" for name in ("gpu_memory", "weights", "kv_cache_memory"))
+    return Phrasebook(load().messages(), decimal=any(size.strip().upper().endswith(_DECIMAL) for size in given))
+
+
+def colours(options: "Namespace") -> bool:
+    """Tell whether to colour: as asked for, else on a terminal unless NO_COLOR is set."""
+    if options.color != "auto":
+        return bool(options.color == "always")
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def show(report: "Report", options: "Namespace", facts: "Catalogue") -> None:
+    """Write the report to standard output in the format asked for."""
+    write(_rendered(report, options, facts))
+
+
+def write(text: str) -> None:
+    """Write text to standard output, whatever characters its encoding lacks."""
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding or "ascii"
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _rendered(report: "Report", options: "Namespace", facts: "Catalogue") -> str:
+    phrases = phrasebook(options)
+    if options.output == "json":
+        from oomedic.reports.json import render as as_json  # noqa: PLC0415 - each format loads itself
+
+        return as_json(report, phrases)
+    if options.output == "yaml":
+        from oomedic.reports.yaml import render as as_yaml  # noqa: PLC0415
+
+        return as_yaml(report, phrases)
+    if options.output == "markdown":
+        from oomedic.reports.markdown import render as as_markdown  # noqa: PLC0415
+
+        return as_markdown(report, phrases)
+    return _text(report, options, phrases, facts)
+
+
+def _text(report: "Report", options: "Namespace", phrases: Phrasebook, facts: "Catalogue") -> str:
+    from oomedic.reports.draw import Pen  # noqa: PLC0415
+    from oomedic.reports.text import Style, render  # noqa: PLC0415
+
+    names = {code: str(facts.page(code)["name"]) for code in facts.codes()}
+    style = Style(phrases, Pen(colour=colours(options)), names, _width())
+    return render(report, style)
+
+
+def _width() -> int:
+    if not sys.stdout.isatty():
+        return 100
+    from shutil import get_terminal_size  # noqa: PLC0415 - only on a terminal
+
+    return max(60, min(120, get_terminal_size().columns))

@@ -1,0 +1,102 @@
+"""All that is known about one crash, how it is known, and what is missing."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from oomedic.assessment import NOTHING_KNOWN, Assessment, Known, assess
+from oomedic.checkpoint import Checkpoint
+from oomedic.engine import EngineConfig
+from oomedic.errors import OomedicError
+from oomedic.figure import Figure
+from oomedic.gpu import Gpu
+from oomedic.workload import Workload
+from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
+from oomedic.phases import furthest, phase_at
+from oomedic.signatures import Event
+
+
+class Subject(NamedTuple):
+    """What a result is about; None where it does not apply. ``life`` counts the starts within one log from 1."""
+
+    unit: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    container: str | None = None
+    life: int | None = None
+    gpu: str | None = None
+    vllm: str | None = None
+    instance: str | None = None
+
+
+class Evidence(NamedTuple):
+    """One life of one container, or one configuration that has not run yet.
+
+    ``requested_model`` is the id or path that was asked for; ``nearest_models`` are known ids close to it when it is not
+    known itself. ``refused`` is why the arithmetic could not be done. ``cards`` are GPUs that print the total that the
+    log shows, where the GPU that was named does not. ``versions`` are the releases that remain possible.
+    """
+
+    subject: Subject
+    events: tuple[Event, ...] = ()
+    config: EngineConfig | None = None
+    checkpoint: Checkpoint | None = None
+    gpu: Gpu | None = None
+    gpu_count: int | None = None
+    known: Known = NOTHING_KNOWN
+    assessment: Assessment | None = None
+    refused: OomedicError | None = None
+    workload: Workload | None = None
+    requested_model: str | None = None
+    nearest_models: tuple[str, ...] = ()
+    cards: tuple[Gpu, ...] = ()
+    version_known: bool = False
+
+    def all(self, *signatures: str) -> Iterator[Event]:
+        """Return the events of these signatures, in the order of the log."""
+        return (event for event in self.events if event.signature in signatures)
+
+    def first(self, *signatures: str) -> Event | None:
+        """Return the first event of these signatures."""
+        return next(self.all(*signatures), None)
+
+    def phase_of(self, event: Event) -> str | None:
+        """Return the phase in which an event was printed, None when the log does not tell."""
+        return phase_at(event, self.events)
+
+    def phase_reached(self) -> str | None:
+        """Return the furthest phase that the log reached."""
+        return furthest(self.events)
+
+    def out_of_memory(self) -> OutOfMemory | None:
+        """Return torch's first out-of-memory message."""
+        event = self.first(*OOM_SIGNATURES)
+        return None if event is None else out_of_memory(event)
+
+    def figure(self, signature: str, field: str) -> Figure | None:
+        """Return a printed figure, None when no such line or figure is there."""
+        event = self.first(signature)
+        value = event.fields.get(field) if event else None
+        return value if isinstance(value, Figure) else None
+
+    def number(self, signature: str, field: str) -> int | None:
+        """Return a printed whole number, None when no such line or number is there."""
+        event = self.first(signature)
+        value = event.fields.get(field) if event else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def setting(self, name: str) -> object:
+        """Return a setting of the engine, None when the configuration is not known."""
+        return self.config.value(name) if self.config else None
+
+    def assess(self, config: EngineConfig, checkpoint: Checkpoint | None = None, gpu: Gpu | None = None) -> Assessment:
+        """Assess a changed configuration with all that is known.
+
+        Another checkpoint or card keeps what the engine printed only where that does not depend on them.
+        """
+        if checkpoint is None and gpu is None:
+            return assess(self.checkpoint, config, self.gpu, self.known)
+        held = Known(held_by_others=self.known.held_by_others)
+        if gpu is None:
+            held = held._replace(total=self.known.total, free_at_start=self.known.free_at_start)
+        return assess(checkpoint or self.checkpoint, config, gpu or self.gpu, held)

@@ -1,0 +1,83 @@
+"""A request for device memory that failed: torch's message, the driver's, or vLLM's own wording, with its phase."""
+
+from typing import Final, NamedTuple
+
+from oomedic.evidence import Evidence
+from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
+from oomedic.phases import frame_phase, frames_of
+from oomedic.signatures import Event
+from oomedic.units import GIB, Bytes
+
+EXHAUSTION: Final = (
+    *OOM_SIGNATURES,
+    "cuda_driver_out_of_memory",
+    "cumem_out_of_memory",
+    "warm_up_out_of_memory",
+    "weights_out_of_memory",
+    "out_of_memory_headline",
+)
+"""Signatures of a failed allocation on the device."""
+
+_AFTER_LOADING: Final = frozenset({"warm_up_out_of_memory", "cumem_out_of_memory"})
+_NO_TENSOR_OF_WEIGHTS: Final[Bytes] = 8 * GIB
+"""Larger than any tensor that loading allocates at once (the stacked experts of DeepSeek-V3 on one rank: 7 GiB)."""
+
+
+class Exhaustion(NamedTuple):
+    """The first failed allocation of a life. ``proven`` when the log itself shows the phase, not our arithmetic."""
+
+    event: Event
+    phase: str | None
+    proven: bool
+    message: OutOfMemory | None
+
+
+def exhaustion(evidence: Evidence) -> Exhaustion | None:
+    """Return the first failed allocation of this life and where it happened, None when none was printed."""
+    event = evidence.first(*EXHAUSTION)
+    if event is None:
+        return None
+    message = _message(evidence, event)
+    phase = frame_phase(event, evidence.events) or evidence.phase_of(event)
+    if phase is not None:
+        return Exhaustion(event, phase, proven=True, message=message)
+    computed = None if event.signature in _AFTER_LOADING else _computed_phase(evidence, message)
+    return Exhaustion(event, computed, proven=False, message=message)
+
+
+def shortage(message: OutOfMemory | None) -> Bytes | None:
+    """Return how much was missing for the allocation that failed, None when the message does not say."""
+    if message is None or message.tried is None or message.free is None:
+        return None
+    return max(0, message.tried.value - message.free.value)
+
+
+def touches_encoder(evidence: Evidence, event: Event) -> bool:
+    """Tell whether the traceback of an error runs through a vision or audio encoder."""
+    return any(frame.signature == "encoder_frame" for frame in frames_of(event, evidence.events))
+
+
+def touches_sampler(evidence: Evidence, event: Event) -> bool:
+    """Tell whether vLLM's sampler asked for the memory: its own message, or a frame of it."""
+    if event.signature == "warm_up_out_of_memory" or evidence.first("warm_up_out_of_memory"):
+        return True
+    return any(frame.signature == "sampler_frame" for frame in frames_of(event, evidence.events))
+
+
+def _message(evidence: Evidence, event: Event) -> OutOfMemory | None:
+    """Return torch's figures: of the event itself, or of the message that vLLM wrapped."""
+    if event.signature in OOM_SIGNATURES:
+        return out_of_memory(event)
+    return evidence.out_of_memory()
+
+
+def _computed_phase(evidence: Evidence, message: OutOfMemory | None) -> str | None:
+    """Tell the phase of a message without marks and frames from its figures and our arithmetic."""
+    weights = evidence.assessment.budget.item("weights") if evidence.assessment else None
+    held = (message.allocated or message.own) if message else None
+    if weights is not None and held is not None and held.value < weights.low:
+        return "weights_load"
+    if message and message.tried is not None and message.tried.value > _NO_TENSOR_OF_WEIGHTS:
+        return "profile_run"
+    failed = evidence.assessment.failed if evidence.assessment else None
+    return failed.phase if failed and failed.phase in {"weights_load", "profile_run"} else None

@@ -1,0 +1,33 @@
+"""Typed access to what an event read."""
+
+from oomedic.figure import Figure
+from oomedic.signatures import Event
+
+
+def size(event: Event | None, name: str) -> Figure | None:
+    """Return a field that is a figure of bytes, None where it was not read."""
+    value = event.fields.get(name) if event else None
+    return value if isinstance(value, Figure) else None
+
+
+def count(event: Event | None, name: str) -> int | None:
+    """Return a field that is a whole number, None where it was not read."""
+    value = event.fields.get(name) if event else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def ratio(event: Event | None, name: str) -> float | None:
+    """Return a field that is a number, None where it was not read."""
+    value = event.fields.get(name) if event else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def text(event: Event | None, name: str) -> str | None:
+    """Return a field that is text, None where it was not read."""
+    value = event.fields.get(name) if event else None
+    return value if isinstance(value, str) else None
+
+
+def line_of(event: Event) -> str:
+    """Point at the line of an event."""
+    return f"log:{event.line}"

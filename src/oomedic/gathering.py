@@ -1,0 +1,247 @@
+"""From events, arguments and a manifest to the evidence about one life of one engine."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from oomedic.arguments import (
+    NOTHING_GIVEN,
+    EngineArgs,
+    Given,
+    merge,
+    read_arguments_repr,
+    read_config_repr,
+    read_namespace_repr,
+)
+from oomedic.assessment import Assessment, Known, assess, calibrate
+from oomedic.catalogue import Catalogue
+from oomedic.checkpoint import Checkpoint, cache_facts, derived_max_model_len
+from oomedic.engine import EngineConfig, ModelFacts, configure
+from oomedic.errors import OomedicError, UnknownName
+from oomedic.evidence import Evidence, Subject
+from oomedic.fields import text
+from oomedic.figure import Figure
+from oomedic.gpu import Gpu
+from oomedic.instance import cards_of_labels
+from oomedic.known_models import Resolved
+from oomedic.workload import Workload
+from oomedic.printed_figures import known_figures
+from oomedic.quantization import method_of, quantization_block
+from oomedic.rules import rules_at
+from oomedic.signatures import Event
+from oomedic.versions import Release, generation, release_of
+
+_MODEL_ARGUMENTS: Final = ("model", "model_tag")
+_LABELS: Final = ("karpenter.k8s.aws/instance-gpu-name", "eks.amazonaws.com/instance-gpu-name", "nvidia.com/gpu.product")
+
+
+class EngineOptions(NamedTuple):
+    """What the user says beside logs and manifests: engine options of the command line.
+
+    ``weights`` are those of all ranks together; ``kv_cache_memory`` is one GPU's pool, taken as printed.
+    """
+
+    gpu: str | None = None
+    gpu_count: int | None = None
+    gpu_memory: Figure | None = None
+    vllm: str | None = None
+    weights: Figure | None = None
+    kv_cache_memory: Figure | None = None
+
+
+class Sources(NamedTuple):
+    """The material about one life: its events, the command line, the manifest's engine, the model, and what was said."""
+
+    subject: Subject
+    events: tuple[Event, ...]
+    command: EngineArgs
+    workload: Workload | None
+    model: Resolved | None
+    options: EngineOptions
+
+
+def gather(sources: Sources, catalogue: Catalogue) -> Evidence:
+    """Put together all that is known about one life.
+
+    Raises:
+        UnknownName: ``gpu-ambiguous`` or ``gpu-unknown`` for a GPU that the user named.
+    """
+    args = given_arguments(sources)
+    tag = sources.workload.engine_version if sources.workload else None
+    release = release_of(sources.options.vllm, sources.events, tag, catalogue.engines(), catalogue.signatures())
+    checkpoint = sources.model.checkpoint if sources.model else None
+    printed = known_figures(sources.events)
+    gpu, cards = _gpu(sources, printed.total, catalogue)
+    config = _config(args, checkpoint, gpu, release, sources.events, catalogue)
+    known, assessment, refused = _assess(checkpoint, config, gpu, _known(printed, sources.options, config))
+    return Evidence(
+        subject=_subject(sources, release, gpu),
+        events=sources.events,
+        config=config,
+        checkpoint=checkpoint,
+        gpu=gpu,
+        gpu_count=_gpu_count(sources, config),
+        known=known,
+        assessment=assessment,
+        refused=refused,
+        workload=sources.workload,
+        requested_model=sources.model.requested if sources.model else None,
+        nearest_models=sources.model.nearest if sources.model else (),
+        cards=cards,
+        version_known=release.is_known,
+    )
+
+
+def given_arguments(sources: Sources) -> EngineArgs:
+    """Merge what was given: the manifest first, then the command line, then what the engine itself printed.
+
+    The engine's own lines outrank the manifest, whose environment and defaults may never have reached it.
+    """
+    manifest = sources.workload.arguments if sources.workload else NOTHING_GIVEN
+    return merge(manifest, sources.command, printed_arguments(sources.events))
+
+
+def printed_arguments(events: Sequence[Event]) -> EngineArgs:
+    """Read the arguments that the engine printed about itself; its final configuration says most."""
+    found = NOTHING_GIVEN
+    readers = (
+        ("server_args", "namespace", read_namespace_repr),
+        ("non_default_args", "arguments", read_arguments_repr),
+        ("engine_start", "config", _read_config),
+    )
+    for signature, field, read in readers:
+        event = next((each for each in events if each.signature == signature and text(each, field)), None)
+        if event is not None:
+            found = merge(found, read(text(event, field) or "", f"log:{event.line}"))
+    return found
+
+
+def model_name(args: EngineArgs) -> str | None:
+    """Return the model that was asked for, None where nothing names it."""
+    for name in _MODEL_ARGUMENTS:
+        given = args.given.get(name)
+        if given is not None and isinstance(given.value, str) and given.value:
+            return given.value
+    return None
+
+
+def model_facts(checkpoint: Checkpoint | None, config_quantization: Any, release: Release) -> ModelFacts:
+    """Return what the engine's defaults depend on in the model."""
+    if checkpoint is None:
+        return ModelFacts(quantization=config_quantization if isinstance(config_quantization, str) else None)
+    facts = cache_facts(checkpoint)
+    return ModelFacts(
+        max_model_len=derived_max_model_len(checkpoint.config, release.version),
+        architecture=checkpoint.architecture,
+        multimodal=checkpoint.is_multimodal,
+        experts=bool(checkpoint.experts),
+        recurrent=facts.recurrent,
+        latent=facts.latent,
+        windowed=facts.windowed,
+        quantization=method_of(quantization_block(checkpoint.config)) or config_quantization,
+    )
+
+
+def _read_config(text_: str, where: str) -> EngineArgs:
+    """Read the final configuration; its device and its defaults that are no arguments are left out."""
+    return read_config_repr(text_, where)
+
+
+def _config(
+    args: EngineArgs,
+    checkpoint: Checkpoint | None,
+    gpu: Gpu | None,
+    release: Release,
+    events: Sequence[Event],
+    catalogue: Catalogue,
+) -> EngineConfig:
+    rules = rules_at(release.version, catalogue.engines())
+    ran = generation(events)
+    environment = dict(args.environment)
+    if ran is not None and not rules.defaults.get("only_generation"):
+        environment["VLLM_USE_V1"] = "1" if ran == "V1" else "0"
+    if any(event.signature == "v2_model_runner" for event in events):
+        environment["VLLM_USE_V2_MODEL_RUNNER"] = "1"
+    asked = args.given.get("quantization", Given(None, "")).value
+    facts = model_facts(checkpoint, asked, release)
+    return configure(args._replace(environment=environment), facts, gpu, rules)
+
+
+def _known(printed: Known, options: EngineOptions, config: EngineConfig) -> Known:
+    ranks = config.tensor_parallel_size * config.pipeline_parallel_size
+    weights = printed.weights
+    if options.weights is not None:
+        share = options.weights
+        weights = Figure(share.value // ranks, share.low // ranks, share.high // ranks, share.origin, share.where)
+    anything = any(value is not None for value in printed) or weights is not None
+    return printed._replace(
+        total=options.gpu_memory or printed.total,
+        weights=weights,
+        pool=options.kv_cache_memory or printed.pool,
+        baseline=config if anything else None,
+    )
+
+
+def _assess(
+    checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known
+) -> tuple[Known, Assessment | None, OomedicError | None]:
+    try:
+        known = calibrate(checkpoint, gpu, known)
+        return known, assess(checkpoint, config, gpu, known), None
+    except OomedicError as refused:
+        return known, None, refused
+
+
+def _gpu(sources: Sources, total: Figure | None, catalogue: Catalogue) -> tuple[Gpu | None, tuple[Gpu, ...]]:
+    """Return the card, and those that print the total which the log shows where the named card does not.
+
+    What the user named must be known; a label or a line of the log that is not is passed over.
+    """
+    size = total.value if total else None
+    named = catalogue.gpu(sources.options.gpu, size) if sources.options.gpu else _found(sources, size, catalogue)
+    if total is None:
+        return named, ()
+    cards = catalogue.gpus_with_total(total)
+    if named is None:
+        return (cards[0] if len(cards) == 1 else None), cards
+    return named, () if any(card.name == named.name for card in cards) else cards
+
+
+def _found(sources: Sources, size: int | None, catalogue: Catalogue) -> Gpu | None:
+    for name in _gpu_names(sources, catalogue):
+        try:
+            return catalogue.gpu(name, size)
+        except UnknownName:
+            continue
+    return None
+
+
+def _gpu_names(sources: Sources, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return what names the card: lines of the log, labels of the node, the only card that such nodes have."""
+    printed = [text(event, "gpu") for event in sources.events if event.signature == "gpu_named"]
+    selector = (sources.workload.node_selector or {}) if sources.workload else {}
+    labels = [selector[label] for label in _LABELS if label in selector]
+    cards = cards_of_labels(selector, catalogue.instances()) if selector else frozenset()
+    return tuple(name for name in (*printed, *labels, *(cards if len(cards) == 1 else ())) if name)
+
+
+def _gpu_count(sources: Sources, config: EngineConfig) -> int | None:
+    if sources.options.gpu_count is not None:
+        return sources.options.gpu_count
+    if sources.workload is not None and sources.workload.gpus_per_pod:
+        return sources.workload.gpus_per_pod
+    used = config.tensor_parallel_size * config.pipeline_parallel_size
+    return used if used > 1 else None
+
+
+def _subject(sources: Sources, release: Release, gpu: Gpu | None) -> Subject:
+    workload = sources.workload
+    base = sources.subject._replace(gpu=gpu.name if gpu else None, vllm=release.text or None)
+    if workload is None:
+        return base
+    return base._replace(
+        unit=workload.unit,
+        kind=workload.kind,
+        namespace=workload.namespace,
+        name=workload.name,
+        container=workload.container,
+    )

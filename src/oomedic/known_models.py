@@ -1,0 +1,55 @@
+"""From the name that was given to the engine to a model whose shape is known."""
+
+from typing import Literal, NamedTuple
+
+from oomedic.catalogue import Catalogue, Model
+from oomedic.checkpoint import Checkpoint
+from oomedic.model_names import is_extension_of
+
+How = Literal["exact", "stored", "behind", "nearest"]
+
+
+class Resolved(NamedTuple):
+    """A model, and how sure it is: its own id, a stored form of it, named after it, or the nearest known id.
+
+    ``checkpoint`` None: nothing known is close enough; ``nearest`` are then the likest ids.
+    """
+
+    requested: str
+    checkpoint: Checkpoint | None
+    how: How | None = None
+    nearest: tuple[str, ...] = ()
+
+
+def resolve(name: str, catalogue: Catalogue) -> Resolved:
+    """Look a model up in the catalogue.
+
+    The nearest known id is taken only when it says all that the given name says and more ("…-17B-Instruct" for
+    "…-17B-16E-Instruct"); the caller must say so.
+    """
+    exact = catalogue.model(name)
+    if exact is not None:
+        return Resolved(name, checkpoint_of(exact), "exact")
+    behind = catalogue.model_behind(name)
+    if behind is not None:
+        return Resolved(name, checkpoint_of(behind), "behind")
+    nearest = catalogue.nearest_models(name)
+    for candidate in nearest:
+        model = catalogue.model(candidate) if is_extension_of(candidate, name) else None
+        if model is not None:
+            return Resolved(name, checkpoint_of(model), "nearest", nearest)
+    return Resolved(name, None, None, nearest)
+
+
+def checkpoint_of(model: Model) -> Checkpoint:
+    """Take what the arithmetic needs of a catalogued model."""
+    towers = [count for count in (model.vision_parameters, model.audio_parameters) if count]
+    return Checkpoint(
+        model.id,
+        model.config,
+        "catalogue",
+        model.parameters,
+        model.active_parameters,
+        model.weights_estimate,
+        sum(towers) or None,
+    )

@@ -1,0 +1,49 @@
+"""From planned changes to a manifest that has them, shown as a unified diff."""
+
+from collections.abc import Iterable, Mapping
+
+from oomedic.errors import InputError
+from oomedic.remedy import Change
+from oomedic.result import Patch
+from oomedic.workload import Workload
+
+_NO_ARGUMENT = frozenset({"manual", "gpu"})
+_GPU = "nvidia.com/gpu"
+
+
+def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterable[Change]) -> Patch | None:
+    """Return the diff of the files that the changes touch, None where nothing of the plan stands in a manifest.
+
+    A change of tensor_parallel_size moves the requested GPUs with it. An edit that the file does not allow safely is left
+    out: the plan still names it.
+    """
+    edited = dict(texts)
+    path = next((place.file for place in workload.edit_paths.values()), None) or next(iter(texts), None)
+    if path is None:
+        return None
+    for change in changes:
+        if change.target in _NO_ARGUMENT or change.target.startswith("env."):
+            continue
+        try:
+            edited[path] = _edited(edited[path], workload, change)
+        except InputError:
+            return None
+    diff = "".join(_diff(texts[name], edited[name], name) for name in texts if texts[name] != edited[name])
+    return Patch("diff", diff) if diff else None
+
+
+def _edited(text: str, workload: Workload, change: Change) -> str:
+    from oomedic.manifest_edit import edit, edit_resource  # noqa: PLC0415 - YAML is loaded only for a manifest
+
+    text = edit(text, workload, change.target, change.after)
+    if change.target == "tensor_parallel_size" and workload.gpu_resource == _GPU:
+        return edit_resource(text, workload, _GPU, change.after)
+    return text
+
+
+def _diff(before: str, after: str, name: str) -> str:
+    from difflib import unified_diff  # noqa: PLC0415 - only where something changes
+
+    return "".join(
+        unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}")
+    )

@@ -1,0 +1,198 @@
+"""Choose the remedies whose re-computed budget fits: the smallest change first, never in the wrong direction.
+
+Every proposal is assessed anew. What would not fit is not offered but listed with what it lacks. A proposal that cannot be
+assessed, because model or card are not known, is offered after all others and says so (its ``after`` is unknown).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from oomedic.assessment import Assessment, calibrate
+from oomedic.budget import Budget
+from oomedic.cause import Cause
+from oomedic.claim import Claim, claim
+from oomedic.errors import OomedicError
+from oomedic.evidence import Evidence
+from oomedic.exhaustion import exhaustion, shortage
+from oomedic.finding import Finding
+from oomedic.remedy import SAFETIES, Catalogued, Change, Proposal, Remedy, Safety
+from oomedic.units import Bytes
+
+_SEVERAL: Final[Mapping[str, int]] = {"FIX201": 3, "FIX303": 4}
+"""Remedies of which more than one offer is useful: other checkpoints, other cards."""
+_TRIES: Final[Mapping[str, int]] = {"FIX303": 40}
+_MOST_TRIES: Final = 8
+_SHORTEST: Final = 1024
+"""A shorter max_model_len is not offered as a companion of another change."""
+
+
+class Offer(NamedTuple):
+    """Changes that go together. ``after`` is the re-computed assessment, None where it could not be computed.
+
+    ``proof`` is a printed line by which the engine itself says that it fits.
+    """
+
+    remedy: str
+    changes: tuple[Change, ...]
+    safety: Safety
+    cost: tuple[Claim, ...]
+    after: Assessment | None = None
+    proof: str | None = None
+    step: Claim | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Tell whether arithmetic or the engine's own words show that it fits."""
+        return self.after is not None or self.proof is not None
+
+
+class Rejected(NamedTuple):
+    """A remedy that is not offered, and why."""
+
+    remedy: str
+    because: Claim
+
+
+class Plan(NamedTuple):
+    """``best`` is None when nothing helps. ``before`` is the budget as it is."""
+
+    best: Offer | None
+    alternatives: tuple[Offer, ...]
+    rejected: tuple[Rejected, ...]
+    before: Budget | None
+
+
+def make_plan(evidence: Evidence, finding: Finding, cause: Cause, remedies: Iterable[Remedy], catalogue: Catalogued) -> Plan:
+    """Propose, re-compute, choose."""
+    evidence = settled(evidence, finding)
+    known = {remedy.code: remedy for remedy in remedies}
+    offers: list[Offer] = []
+    rejected: list[Rejected] = []
+    for code in cause.helps:
+        if code in known:
+            found = list(_offers(known[code], evidence, finding, catalogue))
+            offers += [each for each in found if isinstance(each, Offer)]
+            if found and not any(isinstance(each, Offer) for each in found):
+                rejected += [each for each in found if isinstance(each, Rejected)][:1]
+    rejected += [Rejected(code, claim("plan.worsens", code=finding.code)) for code in cause.worsens]
+    rejected += [Rejected(code, claim("plan.useless", code=finding.code)) for code in cause.useless]
+    ranked = sorted(offers, key=lambda offer: _rank(offer, cause))
+    best = ranked[0] if ranked else None
+    before = evidence.assessment.budget if evidence.assessment else None
+    return Plan(best, tuple(ranked[1:]), tuple(rejected), before)
+
+
+def settled(evidence: Evidence, finding: Finding) -> Evidence:
+    """Return the evidence with what the run showed taken into the arithmetic: where it died, and what it lacked."""
+    if evidence.known.baseline is None or finding.phase is None or finding.line is None:
+        return evidence
+    known = evidence.known._replace(died=finding.phase, missing=_missing(evidence, finding))
+    if evidence.assessment is None or evidence.config is None:
+        return evidence._replace(known=known)
+    known = calibrate(evidence.checkpoint, evidence.gpu, known)
+    evidence = evidence._replace(known=known)
+    return evidence._replace(assessment=evidence.assess(evidence.config))
+
+
+def _missing(evidence: Evidence, finding: Finding) -> Bytes | None:
+    """Return what was missing where the run died: printed, or half of what was asked for there."""
+    found = exhaustion(evidence)
+    printed = shortage(found.message) if found else None
+    if printed is not None:
+        return max(1, printed)
+    part = {"graph_capture": "cuda_graphs", "profile_run": "activation", "weights_load": "weights"}.get(finding.phase or "")
+    budget = evidence.assessment.budget if evidence.assessment else None
+    figure = next((item.figure for item in budget.items if item.name == part), None) if budget else None
+    if finding.phase == "sampler_warmup" and budget is not None:
+        figure = budget.item("activation")
+    return figure.value // 2 if figure is not None else None
+
+
+def _offers(
+    remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued
+) -> Iterator[Offer | Rejected]:
+    """Yield the first proposals that fit, then the reason why the last one that was tried does not."""
+    wanted = _SEVERAL.get(remedy.code, 1)
+    proposals = remedy.propose(evidence, finding, catalogue)
+    reason: Rejected | None = None
+    for proposal in islice(proposals, _TRIES.get(remedy.code, _MOST_TRIES)):
+        tried = _tried(remedy, proposal, evidence)
+        if isinstance(tried, Offer):
+            yield tried
+            wanted -= 1
+            if wanted == 0:
+                return
+        else:
+            reason = tried
+    if reason is not None:
+        yield reason
+
+
+def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Rejected:
+    """Re-compute one proposal; where it only leaves the cache short, a shorter max_model_len goes with it."""
+    offer = Offer(
+        remedy.code,
+        proposal.changes,
+        proposal.safety or remedy.safety,
+        (proposal.cost,),
+        None,
+        proposal.proof,
+        proposal.step,
+    )
+    if evidence.config is None or evidence.assessment is None or _changes_nothing(proposal):
+        return offer
+    try:
+        after = _assessed(proposal.changes, proposal, evidence)
+        if after.phase == "kv_check" and after.kv is not None and remedy.code != "FIX101":
+            offer, after = _with_shorter_requests(offer, proposal, evidence, after)
+    except OomedicError:
+        return Rejected(remedy.code, claim("plan.cannot-be-split", **_shown(proposal)))
+    if after.outcome == "crashes" and proposal.proof is None:
+        return Rejected(remedy.code, _shortfall(after, proposal))
+    if after.outcome == "unknown":
+        return offer
+    return offer._replace(after=after) if after.outcome == "starts" else offer
+
+
+def _with_shorter_requests(
+    offer: Offer, proposal: Proposal, evidence: Evidence, after: Assessment
+) -> tuple[Offer, Assessment]:
+    length = after.kv.estimated_max_model_len // 256 * 256 if after.kv else 0
+    before = evidence.setting("max_model_len")
+    if length < _SHORTEST or (isinstance(before, int) and length >= before):
+        return offer, after
+    changes = (*offer.changes, Change("max_model_len", before, length, "FIX101"))
+    cost = (*offer.cost, claim("FIX101.cost", after=length))
+    return offer._replace(changes=changes, cost=cost), _assessed(changes, proposal, evidence)
+
+
+def _assessed(changes: Iterable[Change], proposal: Proposal, evidence: Evidence) -> Assessment:
+    if evidence.config is None:
+        raise AssertionError(evidence)
+    values: dict[str, Any] = {
+        change.target: change.after
+        for change in changes
+        if change.target not in {"model", "gpu"} and not change.target.startswith("env.")
+    }
+    return evidence.assess(evidence.config.replaced(values), proposal.checkpoint, proposal.gpu)
+
+
+def _changes_nothing(proposal: Proposal) -> bool:
+    """Tell whether no setting changes: what a person must do cannot be computed."""
+    return all(change.target == "manual" or change.target.startswith("env.") for change in proposal.changes)
+
+
+def _shortfall(after: Assessment, proposal: Proposal) -> Claim:
+    missing = -after.failed.margin.value if after.failed else None
+    return claim("plan.too-little", missing=missing, phase=after.phase, **_shown(proposal))
+
+
+def _shown(proposal: Proposal) -> dict[str, str]:
+    change = proposal.changes[0]
+    return {"target": change.target, "after": str(change.after)}
+
+
+def _rank(offer: Offer, cause: Cause) -> tuple[bool, int, int]:
+    """Sort by proof, then by what it costs, then in the cause's own order."""
+    return not offer.verified, SAFETIES.index(offer.safety), cause.helps.index(offer.remedy)

@@ -1,0 +1,79 @@
+"""What the engine printed about its memory, gathered from all ranks: the worst rank's figures are those that decide."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from oomedic.assessment import Known
+from oomedic.engine import EngineConfig
+from oomedic.fields import size
+from oomedic.figure import Figure, between
+from oomedic.memory_error import OOM_SIGNATURES
+from oomedic.signatures import Event
+
+_TOTALS = ("free_memory_below_request", "v0_memory_requested", "v0_memory_profile_sums", "memory_account", *OOM_SIGNATURES)
+
+
+def known_figures(events: Sequence[Event], baseline: EngineConfig | None = None) -> Known:
+    """Return the figures that a log states, each from the rank where it is worst.
+
+    Weights: the largest. KV cache: the smallest, for the plan takes the minimum over all workers.
+    """
+    weights = _pick(events, max, ("model_loaded", "weights"), ("v0_memory_profile", "weights"), ("memory_account", "weights"))
+    return Known(
+        total=_first(events, "total", _TOTALS),
+        free_at_start=_first(events, "free", ("free_memory_below_request", "memory_account")),
+        weights=weights,
+        non_torch=_pick(
+            events,
+            max,
+            ("v0_memory_profile", "non_torch"),
+            ("v0_memory_profile_sums", "non_torch"),
+            ("memory_account", "non_torch"),
+        ),
+        activation=_activation(events, weights),
+        cuda_graphs=_pick(
+            events, max, ("graph_capture_done", "cuda_graphs"), ("memory_account", "cuda_graphs"), ("graph_estimate", "cuda_graphs")
+        ),
+        pool=pool(events),
+        baseline=baseline,
+    )
+
+
+def pool(events: Sequence[Event]) -> Figure | None:
+    """Return the memory that the engine said it has for its KV cache, of the rank that has least."""
+    return _pick(
+        events,
+        min,
+        ("available_kv_cache", "kv_cache"),
+        ("v0_memory_profile", "kv_cache"),
+        ("v0_memory_profile_sums", "kv_cache"),
+        ("kv_cache_given", "kv_cache"),
+        ("kv_cache_too_small", "available"),
+    )
+
+
+def _activation(events: Sequence[Event], weights: Figure | None) -> Figure | None:
+    """Return the printed peak; 0.6.3 and 0.6.4 print it with the weights in it."""
+    printed = _pick(events, max, ("v0_memory_profile", "activation"), ("memory_account", "activation"))
+    if printed is not None:
+        return printed if printed.value >= 0 else None
+    peak = _pick(events, max, ("v0_memory_profile_sums", "torch_peak"))
+    if peak is None or weights is None:
+        return None
+    rest = peak.minus(weights)
+    return between(max(0, rest.low), max(0, rest.value), max(0, rest.high), "printed", peak.where)
+
+
+def _first(events: Sequence[Event], field: str, signatures: Iterable[str]) -> Figure | None:
+    wanted = set(signatures)
+    return next((figure for event in events if event.signature in wanted and (figure := size(event, field))), None)
+
+
+def _pick(
+    events: Sequence[Event], choose: Callable[..., Figure], *places: tuple[str, str]
+) -> Figure | None:
+    """Return the largest or smallest figure of the first kind of line that is there at all."""
+    for signature, field in places:
+        figures = [figure for event in events if event.signature == signature and (figure := size(event, field))]
+        if figures:
+            return choose(figures, key=lambda figure: figure.value)
+    return None

@@ -1,0 +1,85 @@
+"""Lower gpu_memory_utilization.
+
+What it does
+------------
+The engine takes a smaller share of the card. The KV cache shrinks by the difference, and what is not part of the request has
+that much more room: CUDA graphs before 0.20, workspaces, the sampler's warm-up, peaks at run time, and neighbours.
+
+What it costs
+-------------
+Capacity: fewer tokens fit into the KV cache.
+
+When it does not help
+---------------------
+When the KV cache is too small it makes things worse. While weights load and in the profile run it is not looked at at all,
+although some messages of vLLM advise it.
+
+Says
+----
+cost: The KV cache shrinks by {less:gib}.
+cost-unknown: The KV cache shrinks by the difference.
+"""
+
+from collections.abc import Iterator
+
+from oomedic.claim import claim
+from oomedic.evidence import Evidence
+from oomedic.exhaustion import exhaustion, shortage
+from oomedic.fields import size
+from oomedic.finding import Finding
+from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
+from oomedic.units import GIB, MIB
+
+_STEP = 0.01
+_AFTER_THE_POOL = frozenset({"kv_alloc", "graph_capture", "sampler_warmup", "runtime"})
+_MARGIN = 256 * MIB
+_BLIND_STEP = 0.05
+_LEAST = 0.2
+
+
+@remedy("FIX103", "lower-gpu-memory-utilization", safety="trade-off")
+def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Name the largest share that passes the check, or that leaves what was missing."""
+    if evidence.config is None:
+        return
+    current = evidence.config.utilization
+    total = evidence.assessment.budget.total if evidence.assessment else None
+    for share in _shares(evidence, finding, current):
+        if _LEAST <= share < current:
+            less = round((current - share) * (total.value if total else 0))
+            cost = claim("FIX103.cost", less=less) if total else claim("FIX103.cost-unknown")
+            yield Proposal(set_argument(evidence, "FIX103", gpu_memory_utilization=share), cost)
+
+
+def _shares(evidence: Evidence, finding: Finding, current: float) -> Iterator[float]:
+    event = evidence.first("free_memory_below_request")
+    free, total = size(event, "free"), size(event, "total")
+    if free is not None and total is not None and finding.code in {"OOM101", "OOM102", "OOM103", "OOM105"}:
+        yield _down((free.low) / total.high)
+        return
+    found = exhaustion(evidence)
+    if found is None or not _comes_after_the_pool(found.phase, finding):
+        return
+    share = _down(current - _share_missing(evidence))
+    for _ in range(8):
+        yield share
+        share = round(share - 2 * _STEP, 2)
+
+
+def _comes_after_the_pool(phase: str | None, finding: Finding) -> bool:
+    """Tell whether the share matters where memory ran out; OOM502 is that even where the log shows no phase."""
+    return phase in _AFTER_THE_POOL or (phase is None and finding.code == "OOM502")
+
+
+def _share_missing(evidence: Evidence) -> float:
+    """Return what was missing, with a margin, as a share of the card; a step where the message does not say."""
+    found = exhaustion(evidence)
+    missing = shortage(found.message) if found else None
+    total = found.message.total if found and found.message else None
+    if missing is None or total is None:
+        return _BLIND_STEP
+    return (missing + _MARGIN) / max(total.value, GIB)
+
+
+def _down(share: float) -> float:
+    return round(int(share / _STEP + 1e-9) * _STEP, 2)

@@ -1,0 +1,57 @@
+"""Lower max_num_seqs.
+
+What it does
+------------
+The engine prepares for fewer requests at once. The sampler's memory shrinks in proportion (about 38 bytes per request and
+entry of the vocabulary), CUDA graphs for large batches fall away, and a model with recurrent layers needs fewer state blocks.
+
+What it costs
+-------------
+Throughput under load: further requests wait.
+
+When it does not help
+---------------------
+When a single long request does not fit into the cache, it only frees what the sampler's peak took. It never makes weights
+smaller.
+
+Says
+----
+cost: At most {after} requests run at once; further ones wait.
+"""
+
+from collections.abc import Iterator
+
+from oomedic.claim import claim
+from oomedic.evidence import Evidence
+from oomedic.fields import count
+from oomedic.finding import Finding
+from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
+
+_SIZES = (512, 256, 128, 64, 32, 16, 8)
+_STATE = "OOM403"
+
+
+@remedy("FIX104", "lower-max-num-seqs", safety="trade-off")
+def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Name smaller numbers of sequences, the number of state blocks first where that is the limit."""
+    current = _current(evidence)
+    blocks = count(evidence.first("mamba_blocks_too_few"), "blocks") if finding.code == _STATE else None
+    if blocks:
+        yield _proposal(evidence, blocks, proof="log")
+        return
+    for after in _SIZES:
+        if current is None or after <= current // 2:
+            yield _proposal(evidence, after)
+
+
+def _current(evidence: Evidence) -> int | None:
+    printed = count(evidence.first("warm_up_out_of_memory"), "requests")
+    if printed is not None:
+        return printed
+    value = evidence.setting("max_num_seqs")
+    return value if isinstance(value, int) else None
+
+
+def _proposal(evidence: Evidence, after: int, proof: str | None = None) -> Proposal:
+    changes = set_argument(evidence, "FIX104", max_num_seqs=after)
+    return Proposal(changes, claim("FIX104.cost", after=after), proof=proof)

@@ -1,0 +1,1 @@
+"""Values into text, one function per format."""

@@ -1,0 +1,71 @@
+"""Colours, tables and bars for a terminal, readable without colour too.
+
+Written here and not taken from a library: a whole diagnosis may take eight times as long as ``python -c pass``, and
+importing rich alone takes four (docs/adr/0005).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+_CODES: Final = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+
+
+class Pen:
+    """Paints text, or leaves it as it is."""
+
+    def __init__(self, *, colour: bool) -> None:
+        """Choose whether escape codes are written."""
+        self.colour = colour
+
+    def paint(self, text: str, *styles: str) -> str:
+        """Return the text in these styles."""
+        if not self.colour or not styles:
+            return text
+        return f"\033[{';'.join(_CODES[style] for style in styles)}m{text}\033[0m"
+
+
+def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset(), indent: str = "  ") -> list[str]:
+    """Align columns; ``right`` are the numbers of the columns that hold figures."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows if column < len(row)) for column in range(max(map(len, rows)))]
+    return [
+        indent + "  ".join(_cell(row, column, widths, right) for column in range(len(row))).rstrip() for row in rows
+    ]
+
+
+def bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str:
+    """Draw parts of a whole as runs of their letters; what is left is drawn as dots, what exceeds it as !."""
+    scale = width / max(whole, 1)
+    drawn = ""
+    at = 0.0
+    for letter, size in parts:
+        at += max(0, size) * scale
+        drawn += letter * max(0, round(at) - len(drawn))
+    inside, beyond = drawn[:width], drawn[width:]
+    return inside.ljust(width, "·") + "|" + "!" * min(len(beyond), width // 4)
+
+
+def wrapped(text: str, width: int, indent: str = "  ") -> list[str]:
+    """Break a sentence into lines of at most ``width``."""
+    lines, line = [], indent
+    for word in text.split():
+        if len(line) + len(word) + 1 > width and line.strip():
+            lines.append(line.rstrip())
+            line = indent
+        line += word + " "
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def _cell(row: Sequence[str], column: int, widths: Sequence[int], right: frozenset[int]) -> str:
+    text = row[column]
+    return text.rjust(widths[column]) if column in right else text.ljust(widths[column])

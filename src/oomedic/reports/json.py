@@ -1,0 +1,191 @@
+"""A report for programs: the keys that DESIGN promises, sizes as whole bytes, sentences beside their message ids."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oomedic.assessment import Assessment
+from oomedic.budget import Budget
+from oomedic.claim import Claim
+from oomedic.figure import Figure
+from oomedic.finding import Finding
+from oomedic.given import Given
+from oomedic.kv_plan import KvPlan
+from oomedic.workload import Workload
+from oomedic.plan import Offer, Plan
+from oomedic.reports.phrases import Phrasebook
+from oomedic.result import Report, Result
+
+
+def render(report: Report, phrases: Phrasebook) -> str:
+    """Return the report as one JSON object."""
+    import json  # noqa: PLC0415 - this module shares its name
+
+    return json.dumps(as_tree(report, phrases), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_tree(report: Report, phrases: Phrasebook) -> dict[str, Any]:
+    """Return the report as dicts and lists of plain values."""
+    return {
+        "schema": report.versions.schema,
+        "versions": {"tool": report.versions.tool, "catalogue": report.versions.catalogue},
+        "results": [_result(result, phrases) for result in report.results],
+    }
+
+
+def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
+    kv = result.assessment.kv if result.assessment else None
+    return {
+        "subject": {**result.subject._asdict(), "arguments": _arguments(result.arguments)},
+        "outcome": result.outcome,
+        "outcome_origin": result.outcome_origin,
+        "phase": result.phase,
+        "certainty": result.assessment.certainty if result.assessment else None,
+        "budget": _budget(result.budget),
+        "budget_missing": [_claim(claim, phrases) for claim in result.budget_missing],
+        "kv_cache": _kv(kv),
+        "diagnosis": _diagnosis(result, phrases),
+        "plan": None if result.plan is None else _plan(result.plan, phrases),
+        "workload": None if result.workload is None else workload(result.workload, phrases),
+        "patch": None if result.patch is None else result.patch._asdict(),
+        "notes": [_claim(claim, phrases) for claim in result.notes],
+    }
+
+
+def _budget(budget: Budget | None) -> dict[str, Any] | None:
+    if budget is None:
+        return None
+    return {
+        "total": _figure(budget.total),
+        "free_at_start": _figure(budget.free_at_start),
+        "requested": _figure(budget.requested),
+        "left": _figure(budget.left),
+        "items": {
+            item.name: None if item.figure is None else {**_known(item.figure), "inside": item.inside}
+            for item in budget.items
+        },
+    }
+
+
+def _figure(figure: Figure | None) -> dict[str, Any] | None:
+    return None if figure is None else _known(figure)
+
+
+def _known(figure: Figure) -> dict[str, Any]:
+    return figure._asdict()
+
+
+def _kv(kv: KvPlan | None) -> dict[str, Any] | None:
+    if kv is None:
+        return None
+    return {
+        "tokens": kv.tokens,
+        "blocks": kv.blocks,
+        "block_size": kv.block_size,
+        "max_concurrency": round(kv.max_concurrency, 4),
+        "needed_for_one_request": kv.needed,
+        "estimated_max_model_len": kv.estimated_max_model_len,
+    }
+
+
+def _diagnosis(result: Result, phrases: Phrasebook) -> dict[str, Any] | None:
+    if result.diagnosis is None:
+        return None
+    first_error = result.diagnosis.first_error
+    return {
+        "findings": [_finding(finding, phrases) for finding in result.diagnosis.findings],
+        "skipped": [{"code": each.code, "because": _claim(each.because, phrases)} for each in result.diagnosis.skipped],
+        "missing": [
+            {"what": phrases.say(each.what), "how": phrases.say(each.how)} for each in result.diagnosis.missing
+        ],
+        "first_error": None if first_error is None else _claim(first_error, phrases),
+    }
+
+
+def _finding(finding: Finding, phrases: Phrasebook) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "confidence": finding.confidence,
+        "because": [_claim(claim, phrases) for claim in finding.because],
+    }
+
+
+def _claim(claim: Claim, phrases: Phrasebook) -> dict[str, Any]:
+    return {
+        "message": claim.message,
+        "parameters": dict(claim.parameters),
+        "says": phrases.say(claim),
+        "where": claim.where or None,
+    }
+
+
+def _plan(plan: Plan, phrases: Phrasebook) -> dict[str, Any]:
+    best = _offer(plan.best, phrases) if plan.best else {"changes": [], "safety": None, "cost": [], "after": None}
+    return {
+        **best,
+        "before": _budget(plan.before),
+        "alternatives": [_offer(offer, phrases) for offer in plan.alternatives],
+        "rejected": [{"remedy": each.remedy, "because": _claim(each.because, phrases)} for each in plan.rejected],
+    }
+
+
+def _offer(offer: Offer, phrases: Phrasebook) -> dict[str, Any]:
+    return {
+        "changes": [change._asdict() for change in offer.changes],
+        "safety": offer.safety,
+        "cost": [_claim(claim, phrases) for claim in offer.cost],
+        "step": None if offer.step is None else phrases.say(offer.step),
+        "proof": offer.proof,
+        "after": _after(offer.after),
+    }
+
+
+def _after(after: Assessment | None) -> dict[str, Any] | None:
+    if after is None:
+        return None
+    return {
+        **(_budget(after.budget) or {}),
+        "outcome": after.outcome,
+        "certainty": after.certainty,
+        "kv_cache": _kv(after.kv),
+    }
+
+
+def workload(found: Workload, phrases: Phrasebook) -> dict[str, Any]:
+    """Return what was understood of one engine in a manifest."""
+    return {
+        "unit": found.unit,
+        "supported": found.supported,
+        "because": None if found.because is None else phrases.say(found.because),
+        "model": found.model,
+        "served_name": found.served_name,
+        "engine": found.engine,
+        "engine_version": found.engine_version,
+        "image": found.image,
+        "arguments": _arguments(found.arguments.given),
+        "environment": dict(found.arguments.environment),
+        "gpu_resource": found.gpu_resource,
+        "gpus_per_pod": found.gpus_per_pod,
+        "gpus_total": found.gpus_total,
+        "node_selector": _plain(found.node_selector),
+        "host_memory_limit": _plain(found.host_memory_limit),
+        "shm": _plain(found.shm),
+        "probes": _plain(found.probes),
+        "strategy": _plain(found.strategy),
+        "edit_paths": {name: _plain(place) for name, place in found.edit_paths.items()},
+    }
+
+
+def _arguments(given: Mapping[str, Given]) -> dict[str, Any]:
+    return {name: {"value": _plain(each.value), "where": each.where} for name, each in given.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Turn named tuples, tuples and mappings into what JSON has."""
+    if hasattr(value, "_asdict"):
+        return {key: _plain(item) for key, item in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,69 @@
+"""Claims and errors into sentences, from a message catalogue."""
+
+from collections.abc import Mapping
+from string import Formatter
+from typing import Any
+
+from oomedic.claim import Claim
+from oomedic.errors import OomedicError
+from oomedic.units import gib
+
+
+class Phrasebook:
+    """Renders messages of one language. ``decimal`` shows GB beside GiB, when the user gave sizes so."""
+
+    def __init__(self, messages: Mapping[str, str], *, decimal: bool = False) -> None:
+        """Take the texts by their ids."""
+        self._messages = messages
+        self._formatter = _Sizes(decimal=decimal)
+
+    def say(self, claim: Claim) -> str:
+        """Render a claim; a message that the catalogue lacks shows its id and parameters."""
+        return self.text(claim.message, **claim.parameters)
+
+    def text(self, message: str, /, **parameters: Any) -> str:
+        """Render a message by its id."""
+        template = self._messages.get(message)
+        if template is None:
+            return f"{message} {dict(parameters)}" if parameters else message
+        return self._formatter.vformat(template, (), _Shown(parameters))
+
+    def has(self, message: str) -> bool:
+        """Tell whether a message is there."""
+        return message in self._messages
+
+    def error(self, error: OomedicError) -> tuple[str, str]:
+        """Render an error: what happened and what it means, and what to do."""
+        says = self.text(f"error.{error.slug}.says", **error.parameters)
+        do = f"error.{error.slug}.do"
+        return says, self.text(do, **error.parameters) if self.has(do) else ""
+
+    def size(self, size: int) -> str:
+        """Write a size, in the user's unit beside GiB where that was another one."""
+        return self._formatter.format_field(size, "gib")
+
+
+class _Sizes(Formatter):
+    """Adds the format ``gib`` for bytes, and writes what is not known as a dash."""
+
+    def __init__(self, *, decimal: bool) -> None:
+        self._decimal = decimal
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            return "–"
+        if format_spec == "gib":
+            text = gib(value)
+            return f"{text} ({value / 1e9:.1f} GB)" if self._decimal and abs(value) >= 1e8 else text
+        if isinstance(value, tuple):
+            return ", ".join(map(str, value)) or "–"
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 100_000:
+            return f"{value:,}"
+        return format(value, format_spec)
+
+
+class _Shown(dict[str, Any]):
+    """Shows a parameter that is missing by its name, rather than to fail."""
+
+    def __missing__(self, key: str) -> str:
+        return "{" + key + "}"

@@ -1,0 +1,279 @@
+"""A report for people: the cause in one sentence, the proof, the budget as a bar and a table, the plan, the change."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from oomedic.assessment import Assessment
+from oomedic.budget import Budget, Item
+from oomedic.claim import Claim
+from oomedic.figure import Figure
+from oomedic.finding import Finding
+from oomedic.plan import Offer, Plan, Rejected
+from oomedic.remedy import Change
+from oomedic.reports.draw import Pen, bar, table, wrapped
+from oomedic.reports.phrases import Phrasebook
+from oomedic.result import Report, Result
+
+_LETTERS: Final = {"weights": "W", "non_torch": "N", "activation": "A", "cuda_graphs": "G", "kv_cache": "K"}
+_COLOURS: Final = {"certain": "red", "likely": "yellow", "possible": "blue"}
+_SAFETY: Final = {"safe": "green", "trade-off": "yellow", "unsafe": "red", "manual": "blue"}
+_BAR: Final = 60
+
+
+class Style(NamedTuple):
+    """How a report is drawn."""
+
+    phrases: Phrasebook
+    pen: Pen
+    names: dict[str, str]
+    width: int = 100
+
+
+def render(report: Report, style: Style) -> str:
+    """Return the whole report as text."""
+    blocks = [list(_result(result, style, many=len(report.results) > 1)) for result in report.results]
+    return "\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _result(result: Result, style: Style, *, many: bool) -> Iterator[str]:
+    yield from _headline(result, style, many=many)
+    if result.diagnosis is not None:
+        yield from _evidence(result, style)
+    yield from _budget(result, style)
+    if result.plan is not None:
+        yield from _plan(result.plan, style)
+    if result.patch is not None:
+        yield from _patch(result.patch.text, style)
+    yield from _missing(result, style)
+
+
+def _headline(result: Result, style: Style, *, many: bool) -> Iterator[str]:
+    if many:
+        yield style.pen.paint(_subject(result, style), "bold")
+    findings = result.diagnosis.findings if result.diagnosis else ()
+    if findings:
+        first = findings[0]
+        code = style.pen.paint(f"{first.code} {first.name}", "bold", _COLOURS[first.confidence])
+        yield f"{code} ({first.confidence})"
+        yield from wrapped(style.phrases.say(first.because[0]), style.width, "")
+        return
+    for message in _without_finding(result):
+        yield from wrapped(style.phrases.say(message), style.width, "")
+
+
+def _without_finding(result: Result) -> Iterator[Claim]:
+    """Say what is known where no cause stands."""
+    if result.diagnosis is None or (result.outcome_origin == "computed" and result.outcome != "unknown"):
+        key = {"starts": "computed-starts", "crashes": "computed-crashes"}.get(result.outcome, "unknown")
+        yield Claim(f"diagnosis.{key}", {"phase": result.phase})
+        return
+    if result.outcome == "starts":
+        yield Claim("diagnosis.starts", {})
+        return
+    yield Claim("diagnosis.not-recognised" if result.outcome == "crashes" else "diagnosis.no-error", {})
+    if result.diagnosis.first_error is not None:
+        yield result.diagnosis.first_error
+    if result.phase is not None:
+        yield Claim("diagnosis.reached", {"phase": result.phase})
+
+
+def _subject(result: Result, style: Style) -> str:
+    subject = result.subject
+    parts = [subject.unit, subject.gpu, f"vLLM {subject.vllm}" if subject.vllm else None]
+    if subject.life is not None:
+        parts.append(style.phrases.text("label.lives", number=subject.life))
+    return " · ".join(part for part in parts if part) or "–"
+
+
+def _evidence(result: Result, style: Style) -> Iterator[str]:
+    if result.diagnosis is None or not result.diagnosis.findings:
+        return
+    first, *others = result.diagnosis.findings
+    yield ""
+    yield _heading("evidence", style)
+    yield from _claims(first.because[1:] or first.because, style)
+    yield style.pen.paint(f"  {style.phrases.text('label.explain', code=first.code)}", "dim")
+    if others:
+        yield ""
+        yield _heading("also", style)
+        yield from table([[f"{each.code} {each.name}", f"({each.confidence})", _first(each, style)] for each in others])
+
+
+def _first(finding: Finding, style: Style) -> str:
+    return style.phrases.say(finding.because[0])
+
+
+def _claims(claims: tuple[Claim, ...], style: Style) -> Iterator[str]:
+    width = max((len(claim.where) for claim in claims if len(claim.where) <= 12), default=0)
+    for claim in claims:
+        where = claim.where if len(claim.where) <= 12 else ""
+        lines = wrapped(style.phrases.say(claim), style.width - width - 4, "")
+        yield f"  {style.pen.paint(where.ljust(width), 'cyan')}  {lines[0] if lines else ''}".rstrip()
+        yield from (f"  {' ' * width}  {line}" for line in lines[1:])
+
+
+def _budget(result: Result, style: Style) -> Iterator[str]:
+    budget = result.budget
+    yield ""
+    if budget is None:
+        yield from (line for claim in result.budget_missing for line in wrapped(style.phrases.say(claim), style.width))
+        return
+    name = ", ".join(part for part in (result.subject.gpu, _version(result)) if part)
+    yield f"{_heading('budget', style)}{f' ({name})' if name else ''}"
+    yield from _bar(budget, style)
+    yield from table(list(_rows(budget, style)), right=frozenset({1}))
+    yield from (
+        f"  {line.strip()}" for claim in _after_table(result) for line in wrapped(style.phrases.say(claim), style.width)
+    )
+
+
+def _version(result: Result) -> str | None:
+    if result.assessment is None:
+        return None
+    rules = result.assessment.config.rules
+    return f"vLLM {result.subject.vllm or rules.version}"
+
+
+def _bar(budget: Budget, style: Style) -> Iterator[str]:
+    """Draw the request; parts inside it in start-up order. A budget that does not fit runs over the edge."""
+    if budget.requested is None or budget.requested.value <= 0:
+        return
+    parts = [
+        (_LETTERS[item.name], item.figure.value) for item in budget.items if item.figure is not None and item.inside
+    ]
+    yield f"  [{bar(parts, budget.requested.value, _BAR)}"
+
+
+def _rows(budget: Budget, style: Style) -> Iterator[list[str]]:
+    for name, figure in (
+        ("total", budget.total),
+        ("free_at_start", budget.free_at_start),
+        ("requested", budget.requested),
+    ):
+        if figure is not None:
+            yield _row(style.phrases.text(f"label.{name}"), figure, style)
+    for item in budget.items:
+        yield _item_row(item, style)
+    if budget.left is not None:
+        yield _row(style.phrases.text("label.left"), budget.left, style)
+
+
+def _item_row(item: Item, style: Style) -> list[str]:
+    label = f"{_LETTERS[item.name]} {style.phrases.text(f'label.{item.name}')}"
+    if item.figure is None:
+        return [label, "–", "", ""]
+    row = _row(label, item.figure, style)
+    return row if item.inside else [*row, f"({style.phrases.text('label.outside')})"]
+
+
+def _row(label: str, figure: Figure, style: Style) -> list[str]:
+    band = ""
+    if figure.high - figure.low > abs(figure.value) // 50:
+        band = f"{style.phrases.size(figure.low)} … {style.phrases.size(figure.high)}"
+    origin = style.phrases.text(f"label.origin-{figure.origin}")
+    return [label, style.phrases.size(figure.value), origin, _short(figure.where), band]
+
+
+def _short(where: str) -> str:
+    return where if len(where) <= 44 else f"{where[:43]}…"
+
+
+def _after_table(result: Result) -> Iterator[Claim]:
+    kv = result.assessment.kv if result.assessment else None
+    length = result.assessment.config.max_model_len if result.assessment else None
+    if kv is not None and kv.blocks and kv.fits:
+        concurrency = f"{kv.max_concurrency:.2f}"
+        yield Claim("label.kv-holds", {"tokens": kv.tokens, "concurrency": concurrency, "max_model_len": length})
+    elif kv is not None and kv.needed:
+        sizes = {"max_model_len": length, "needed": kv.needed, "longest": kv.estimated_max_model_len}
+        yield Claim("label.kv-short", sizes)
+    elif result.budget is not None and result.budget.left is not None and result.budget.item("activation") is None:
+        yield Claim("label.left-for-kv", {"left": result.budget.left.value})
+    yield from result.budget_missing
+
+
+def _plan(plan: Plan, style: Style) -> Iterator[str]:
+    yield ""
+    yield _heading("plan", style)
+    if plan.best is None:
+        yield from wrapped(style.phrases.text("plan.none"), style.width)
+    else:
+        yield from _offer(plan.best, style, number="1")
+    for number, offer in enumerate(plan.alternatives, start=2):
+        yield from _offer(offer, style, number=str(number))
+    if plan.rejected:
+        yield ""
+        yield _heading("rejected", style)
+        yield from table([_rejected(each, style) for each in plan.rejected])
+
+
+def _offer(offer: Offer, style: Style, number: str) -> Iterator[str]:
+    name = f"{offer.remedy} {style.names.get(offer.remedy, '')}"
+    safety = style.pen.paint(offer.safety, _SAFETY[offer.safety])
+    yield f"  {number}. {style.pen.paint(_changes(offer, style), 'bold')}  [{name}, {safety}]"
+    for claim in offer.cost:
+        yield from wrapped(style.phrases.say(claim), style.width, "     ")
+    yield from wrapped(_proof(offer, style), style.width, "     ")
+
+
+def _changes(offer: Offer, style: Style) -> str:
+    shown = [_change(change) for change in offer.changes if change.target != "manual"]
+    if offer.step is not None:
+        return style.phrases.say(offer.step)
+    return ", ".join(shown)
+
+
+def _change(change: Change) -> str:
+    before = "" if change.before is None else f" (was {change.before})"
+    return f"{change.target}: {change.after}{before}"
+
+
+def _proof(offer: Offer, style: Style) -> str:
+    if offer.after is not None and offer.after.outcome == "starts":
+        key = {"certain": "plan.fits", "likely": "plan.likely-fits"}.get(offer.after.certainty, "plan.edge")
+        return f"{style.phrases.text(key)}: {_summary(offer.after, style)}"
+    if offer.proof is not None:
+        return f"{style.phrases.text('plan.proven')} ({offer.proof})"
+    if all(change.target == "manual" for change in offer.changes):
+        return ""
+    return style.phrases.text("plan.not-checked")
+
+
+def _summary(after: Assessment, style: Style) -> str:
+    parts = [
+        f"{style.phrases.text(f'label.{item.name}')} {style.phrases.size(item.figure.value)}"
+        for item in after.budget.items
+        if item.figure is not None
+    ]
+    if after.kv is not None and after.kv.tokens:
+        parts.append(f"{after.kv.tokens:,} tokens")
+    return ", ".join(parts)
+
+
+def _rejected(rejected: Rejected, style: Style) -> list[str]:
+    code = rejected.because.parameters.get("code")
+    own = f"{code}.not-{rejected.remedy}"
+    text = style.phrases.text(own) if style.phrases.has(own) else style.phrases.say(rejected.because)
+    return [f"{rejected.remedy} {style.names.get(rejected.remedy, '')}", text]
+
+
+def _patch(text: str, style: Style) -> Iterator[str]:
+    yield ""
+    yield _heading("patch", style)
+    for line in text.splitlines():
+        colour = "green" if line.startswith("+") else "red" if line.startswith("-") else "dim"
+        yield style.pen.paint(line, colour)
+
+
+def _missing(result: Result, style: Style) -> Iterator[str]:
+    if result.diagnosis is None or not result.diagnosis.missing:
+        return
+    yield ""
+    yield _heading("missing", style)
+    for each in result.diagnosis.missing:
+        yield from wrapped(style.phrases.say(each.what), style.width)
+        yield style.pen.paint(f"      {style.phrases.say(each.how)}", "cyan")
+
+
+def _heading(name: str, style: Style) -> str:
+    return style.pen.paint(style.phrases.text(f"label.{name}"), "bold")

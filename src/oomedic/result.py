@@ -1,0 +1,62 @@
+"""What a question about one engine comes to: everything that a report shows."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from oomedic.assessment import Assessment, Outcome
+from oomedic.budget import Budget
+from oomedic.claim import Claim
+from oomedic.evidence import Subject
+from oomedic.finding import Diagnosis
+from oomedic.given import Given
+from oomedic.workload import Workload
+from oomedic.plan import Plan
+
+OutcomeOrigin = Literal["printed", "computed"]
+
+
+class Patch(NamedTuple):
+    """A change of a manifest, as text."""
+
+    format: Literal["diff"]
+    text: str
+
+
+class Result(NamedTuple):
+    """One subject. What does not apply is None.
+
+    ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached.
+    """
+
+    subject: Subject
+    outcome: Outcome
+    outcome_origin: OutcomeOrigin
+    phase: str | None
+    assessment: Assessment | None = None
+    budget_missing: tuple[Claim, ...] = ()
+    notes: tuple[Claim, ...] = ()
+    diagnosis: Diagnosis | None = None
+    plan: Plan | None = None
+    workload: Workload | None = None
+    patch: Patch | None = None
+    arguments: Mapping[str, Given] = {}
+
+    @property
+    def budget(self) -> Budget | None:
+        """Return the budget, None when it cannot be computed."""
+        return self.assessment.budget if self.assessment else None
+
+
+class Versions(NamedTuple):
+    """Which JSON, which program, which facts."""
+
+    schema: str
+    tool: str
+    catalogue: str
+
+
+class Report(NamedTuple):
+    """All results, the most telling first."""
+
+    results: tuple[Result, ...]
+    versions: Versions

@@ -1,0 +1,123 @@
+"""What lies in files: logs, manifests, a model's config; and writing that never leaves half a file."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from oomedic.checkpoint import Checkpoint
+from oomedic.errors import InputError
+from oomedic.pipeline import Log, Manifest
+
+_CHUNK = 4 * 1024 * 1024
+_MANIFEST_LIMIT = 64 * 1024 * 1024
+_BINARY_SHARE = 0.3
+_SAMPLE = 64 * 1024
+
+
+def open_log(path: str) -> Log:
+    """Return a log, read in pieces as it is consumed; ``-`` is standard input.
+
+    Raises:
+        InputError: ``file-missing``, ``file-unreadable`` or ``not-a-log``.
+    """
+    if path == "-":
+        return Log("-", _checked(sys.stdin.buffer, "standard input"))
+    _require(path)
+    return Log(path, _read(path))
+
+
+def read_manifest(path: str) -> Manifest:
+    """Return a manifest file; ``-`` is standard input.
+
+    Raises:
+        InputError: ``file-missing``, ``file-unreadable`` or ``manifest-too-large``.
+    """
+    if path == "-":
+        return Manifest("-", sys.stdin.buffer.read(_MANIFEST_LIMIT).decode("utf-8", "replace"))
+    _require(path)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_MANIFEST_LIMIT + 1)
+    except OSError as error:
+        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+    if len(content) > _MANIFEST_LIMIT:
+        raise InputError("manifest-too-large", path=path)
+    return Manifest(path, content.decode("utf-8", "replace"))
+
+
+def read_checkpoint(path: str) -> Checkpoint:
+    """Read a model from its folder or its config.json; ModelOpt's hf_quant_config.json beside it is taken along.
+
+    Raises:
+        InputError: ``file-missing`` or ``config-unreadable``.
+    """
+    import json  # noqa: PLC0415 - only where a config is read
+
+    file = Path(path) / "config.json" if Path(path).is_dir() else Path(path)
+    _require(str(file))
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        separate = file.with_name("hf_quant_config.json")
+        if separate.exists():
+            config["hf_quant_config"] = json.loads(separate.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError("config-unreadable", path=str(file), reason=str(error)) from error
+    if not isinstance(config, dict):
+        raise InputError("config-unreadable", path=str(file), reason="not a JSON object")
+    return Checkpoint(file.parent.name or str(file), config, str(file))
+
+
+def write_atomically(path: str, text: str) -> None:
+    """Write a file as a whole or not at all: a temporary file beside it takes its place, with its mode and owner.
+
+    Raises:
+        InputError: ``file-unreadable`` when the folder or the file does not allow it.
+    """
+    from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only where something is written
+
+    target = Path(path)
+    try:
+        with NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8", newline="") as file:
+            file.write(text)
+        if target.exists():
+            status = target.stat()
+            os.chmod(file.name, status.st_mode)  # noqa: PTH101 - the temporary file's name is a str
+            os.chown(file.name, status.st_uid, status.st_gid)
+        Path(file.name).replace(target)
+    except OSError as error:
+        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+
+
+def _require(path: str) -> None:
+    if not Path(path).exists():
+        raise InputError("file-missing", path=path)
+    if Path(path).is_dir():
+        raise InputError("file-unreadable", path=path, reason="it is a folder")
+
+
+def _read(path: str) -> Iterator[bytes]:
+    try:
+        with Path(path).open("rb") as file:
+            yield from _checked(file, path)
+    except OSError as error:
+        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+
+
+def _checked(file: object, name: str) -> Iterator[bytes]:
+    """Yield the pieces of a log; what begins like a binary file is refused."""
+    first = True
+    while piece := file.read(_CHUNK):  # type: ignore[attr-defined] - any binary stream
+        if first and _looks_binary(piece[:_SAMPLE]):
+            raise InputError("not-a-log", path=name)
+        first = False
+        yield piece
+
+
+def _looks_binary(sample: bytes) -> bool:
+    """Tell whether many bytes are no text: control characters other than tab, line ends, escape and backspace."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return False
+    text = set(b"\t\n\r\x1b\x08\x0c") | set(range(0x20, 0x100))
+    strange = sum(byte not in text for byte in sample)
+    return strange > len(sample) * _BINARY_SHARE
