@@ -14,7 +14,10 @@ from oomedic.modules import Experts, Linear, Module, Shard, Table
 
 
 class Mixture(NamedTuple):
-    """Where one mixture differs: its attention, a correction bias of the router, biases of experts, sinks of heads."""
+    """Where one mixture differs: its attention, a correction bias of the router, biases of experts, sinks of heads.
+
+    ``shared_gate`` is a gate on the shared expert, ``shared_apart`` when its gate and up projections are not fused.
+    """
 
     attention: Switches = Switches()
     router_correction: bool = False
@@ -23,6 +26,7 @@ class Mixture(NamedTuple):
     sinks: bool = False
     shared_gate: bool = False
     shared_name: str = "shared_experts"
+    shared_apart: bool = False
     router_dtype: str | None = None
     rotary_dtype: str | None = None
 
@@ -93,10 +97,21 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
         modules.append(Table("mlp.router.bias", count))
     shared = shared_expert_width(config, width)
     if shared:
-        modules += gated_mlp(hidden, shard.divide(shared, "shared expert width"), f"mlp.{mixture.shared_name}")
+        modules += _shared(hidden, shard.divide(shared, "shared expert width"), mixture)
         if mixture.shared_gate:
             modules.append(Table("mlp.shared_expert_gate", hidden))
     return tuple(modules)
+
+
+def _shared(hidden: int, width: int, mixture: Mixture) -> tuple[Linear, ...]:
+    name = f"mlp.{mixture.shared_name}"
+    if not mixture.shared_apart:
+        return gated_mlp(hidden, width, name)
+    return (
+        Linear(f"{name}.gate_proj", hidden, (width,)),
+        Linear(f"{name}.up_proj", hidden, (width,)),
+        Linear(f"{name}.down_proj", width, (hidden,)),
+    )
 
 
 def expert_count(config: Config) -> int:
