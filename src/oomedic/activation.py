@@ -62,8 +62,11 @@ def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     the order of four of its layers' inputs. The band is wide: no config tells the largest item.
     """
     tokens = config.integer("max_num_batched_tokens")
-    tower = next((checkpoint.config[key] for key in ("vision_config", "vit_config", "audio_config") if checkpoint.config.get(key)), {})
-    inner = int(first(tower, "intermediate_size", default=4 * int(first(tower, "hidden_size", "embed_dim", default=1024))))
+    towers = (checkpoint.config.get(key) for key in ("vision_config", "vit_config", "audio_config"))
+    tower: Config = next((each for each in towers if each), {})
+    inner = int(
+        first(tower, "intermediate_size", default=4 * int(first(tower, "hidden_size", "embed_dim", default=1024)))
+    )
     patches = 4 * max(tokens, 2048)
     size = _ELEMENT * patches * inner * 4
     return Peak("encoder", size, size // 4, size * 4)

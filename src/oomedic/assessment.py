@@ -105,16 +105,15 @@ def calibrate(checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known) -> K
     Raises:
         UsageError, InputError: as ``assess``.
     """
-    if known.baseline is None:
+    baseline = known.baseline
+    if baseline is None:
         return known
-    known = known._replace(corrections=_corrections(checkpoint, gpu, known, _device(known.baseline, gpu, known)))
-    before = _uncorrected(checkpoint, known.baseline, gpu, known)
+    known = known._replace(corrections=_corrections(checkpoint, gpu, known, _device(baseline, gpu, known)))
+    before = _uncorrected(checkpoint, baseline, gpu, known)
     return known._replace(before=before.checks)
 
 
-def _uncorrected(
-    checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known
-) -> Assessment:
+def _uncorrected(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known) -> Assessment:
     device = _device(config, gpu, known)
     ranks = [_assess_stage(demand, config, device, known) for demand in demands(checkpoint, config, gpu)]
     return min(ranks, key=_room)
@@ -154,9 +153,7 @@ def _corrections(
     return {name: one.value - two.value for name, one, two in pairs if one and two and one is not two}
 
 
-def _assess_stage(
-    demand: Demand, config: EngineConfig, device: Device, known: Known
-) -> Assessment:
+def _assess_stage(demand: Demand, config: EngineConfig, device: Device, known: Known) -> Assessment:
     parts = {name: _part(name, parts_of(demand)[name], known, config) for name in _PARTS}
     pool = _fixed_pool(config, known)
     available = pool or available_memory(requested_memory(device.total, config), parts, config)
@@ -227,7 +224,9 @@ def _shifted(figure: Figure | None, correction: Bytes | None) -> Figure | None:
     value = max(0, figure.value + correction)
     # what a printed run settles once keeps only a small band for the change itself
     margin = max(round(value * 0.01), (figure.high - figure.low) // 20)
-    return between(max(0, value - margin), value, value + margin, "computed", f"{figure.where}, shifted to the printed run")
+    return between(
+        max(0, value - margin), value, value + margin, "computed", f"{figure.where}, shifted to the printed run"
+    )
 
 
 def _fixed_pool(config: EngineConfig, known: Known) -> Figure | None:

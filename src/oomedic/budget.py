@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from oomedic.demand import Demand
 from oomedic.engine import EngineConfig
-from oomedic.figure import Figure, between, exactly
+from oomedic.figure import Figure, Origin, between, exactly
 from oomedic.units import Bytes
 
 ItemName = Literal["weights", "non_torch", "activation", "cuda_graphs", "kv_cache"]
@@ -58,11 +58,13 @@ def requested_memory(total: Figure | None, config: EngineConfig) -> Figure | Non
     share = config.utilization
     setting = config.settings["gpu_memory_utilization"]
     where = f"{total.where} x {setting.where}" if setting.origin == "given" else f"{total.where} x {share:g}"
-    origin = "printed" if total.origin == "printed" else "computed"
+    origin: Origin = "printed" if total.origin == "printed" else "computed"
     return Figure(round(total.value * share), round(total.low * share), round(total.high * share), origin, where)
 
 
-def available_memory(requested: Figure | None, parts: Mapping[ItemName, Figure | None], config: EngineConfig) -> Figure | None:
+def available_memory(
+    requested: Figure | None, parts: Mapping[ItemName, Figure | None], config: EngineConfig
+) -> Figure | None:
     """Return what the engine has for its KV cache, None when a part of it is unknown."""
     if requested is None:
         return None

@@ -9,10 +9,10 @@ from oomedic.engine import EngineConfig
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu
-from oomedic.workload import Workload
 from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
 from oomedic.phases import furthest, phase_at
 from oomedic.signatures import Event
+from oomedic.workload import Workload
 
 
 class Subject(NamedTuple):

@@ -23,15 +23,19 @@ from oomedic.figure import Figure
 from oomedic.gpu import Gpu
 from oomedic.instance import cards_of_labels
 from oomedic.known_models import Resolved
-from oomedic.workload import Workload
 from oomedic.printed_figures import known_figures
 from oomedic.quantization import method_of, quantization_block
 from oomedic.rules import rules_at
 from oomedic.signatures import Event
 from oomedic.versions import Release, generation, release_of
+from oomedic.workload import Workload
 
 _MODEL_ARGUMENTS: Final = ("model", "model_tag")
-_LABELS: Final = ("karpenter.k8s.aws/instance-gpu-name", "eks.amazonaws.com/instance-gpu-name", "nvidia.com/gpu.product")
+_LABELS: Final = (
+    "karpenter.k8s.aws/instance-gpu-name",
+    "eks.amazonaws.com/instance-gpu-name",
+    "nvidia.com/gpu.product",
+)
 
 
 class EngineOptions(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from oomedic import causes as cause_files
 from oomedic import remedies as remedy_files
 from oomedic.argument_table import ArgumentTable
-from oomedic.given import NOTHING_GIVEN, EngineArgs
+from oomedic.assessment import Outcome
 from oomedic.catalogue import Catalogue
 from oomedic.cause import Cause
 from oomedic.checkpoint import Checkpoint
@@ -19,14 +19,15 @@ from oomedic.errors import UnknownName
 from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Diagnosis, Finding
 from oomedic.gathering import EngineOptions, Sources, gather, given_arguments, model_name
+from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.instance import Instance
 from oomedic.known_models import Resolved, checkpoint_of, resolve
 from oomedic.lives import split_lives
-from oomedic.workload import Workload
 from oomedic.patching import manifest_patch
 from oomedic.plan import Plan, make_plan
 from oomedic.result import OutcomeOrigin, Patch, Report, Result, Versions
 from oomedic.signatures import Event, Signatures
+from oomedic.workload import Workload
 
 SCHEMA: Final = "oomedic/v1"
 REGION: Final = "us-east-1"
@@ -129,7 +130,7 @@ def _inspected(workload: Workload) -> Result:
 def _workloads(manifests: Sequence[Manifest], catalogue: Catalogue) -> Iterator[Workload]:
     if not manifests:
         return
-    from oomedic.manifest import read_workloads  # noqa: PLC0415 - YAML is loaded only where a manifest is given
+    from oomedic.manifest import read_workloads  # YAML is loaded only where a manifest is given
 
     table = argument_table(catalogue)
     for manifest in manifests:
@@ -248,7 +249,7 @@ def _result(evidence: Evidence, diagnosis: Diagnosis | None, plan: Plan | None, 
     )
 
 
-def _outcome(evidence: Evidence, diagnosis: Diagnosis | None) -> tuple[str, OutcomeOrigin, str | None]:
+def _outcome(evidence: Evidence, diagnosis: Diagnosis | None) -> tuple[Outcome, OutcomeOrigin, str | None]:
     """Return what the log shows, else what our arithmetic says."""
     if diagnosis is not None and diagnosis.findings and evidence.events:
         first = diagnosis.findings[0]

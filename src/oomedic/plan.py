@@ -63,7 +63,9 @@ class Plan(NamedTuple):
     before: Budget | None
 
 
-def make_plan(evidence: Evidence, finding: Finding, cause: Cause, remedies: Iterable[Remedy], catalogue: Catalogued) -> Plan:
+def make_plan(
+    evidence: Evidence, finding: Finding, cause: Cause, remedies: Iterable[Remedy], catalogue: Catalogued
+) -> Plan:
     """Propose, re-compute, choose."""
     evidence = settled(evidence, finding)
     known = {remedy.code: remedy for remedy in remedies}
@@ -88,11 +90,11 @@ def settled(evidence: Evidence, finding: Finding) -> Evidence:
     if evidence.known.baseline is None or finding.phase is None or finding.line is None:
         return evidence
     known = evidence.known._replace(died=finding.phase, missing=_missing(evidence, finding))
-    if evidence.assessment is None or evidence.config is None:
+    config = evidence.config
+    if evidence.assessment is None or config is None:
         return evidence._replace(known=known)
-    known = calibrate(evidence.checkpoint, evidence.gpu, known)
-    evidence = evidence._replace(known=known)
-    return evidence._replace(assessment=evidence.assess(evidence.config))
+    evidence = evidence._replace(known=calibrate(evidence.checkpoint, evidence.gpu, known))
+    return evidence._replace(assessment=evidence.assess(config))
 
 
 def _missing(evidence: Evidence, finding: Finding) -> Bytes | None:
@@ -101,7 +103,9 @@ def _missing(evidence: Evidence, finding: Finding) -> Bytes | None:
     printed = shortage(found.message) if found else None
     if printed is not None:
         return max(1, printed)
-    part = {"graph_capture": "cuda_graphs", "profile_run": "activation", "weights_load": "weights"}.get(finding.phase or "")
+    part = {"graph_capture": "cuda_graphs", "profile_run": "activation", "weights_load": "weights"}.get(
+        finding.phase or ""
+    )
     budget = evidence.assessment.budget if evidence.assessment else None
     figure = next((item.figure for item in budget.items if item.name == part), None) if budget else None
     if finding.phase == "sampler_warmup" and budget is not None:
@@ -109,9 +113,7 @@ def _missing(evidence: Evidence, finding: Finding) -> Bytes | None:
     return figure.value // 2 if figure is not None else None
 
 
-def _offers(
-    remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued
-) -> Iterator[Offer | Rejected]:
+def _offers(remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued) -> Iterator[Offer | Rejected]:
     """Yield the first proposals that fit, then the reason why the last one that was tried does not."""
     wanted = _SEVERAL.get(remedy.code, 1)
     proposals = remedy.propose(evidence, finding, catalogue)

@@ -9,8 +9,8 @@ from oomedic.claim import Claim
 from oomedic.evidence import Subject
 from oomedic.finding import Diagnosis
 from oomedic.given import Given
-from oomedic.workload import Workload
 from oomedic.plan import Plan
+from oomedic.workload import Workload
 
 OutcomeOrigin = Literal["printed", "computed"]
 

@@ -48,9 +48,9 @@ from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.fields import line_of
+from oomedic.figure import Figure
 from oomedic.finding import Finding
 from oomedic.signatures import Event
-from oomedic.figure import Figure
 from oomedic.units import gib
 
 

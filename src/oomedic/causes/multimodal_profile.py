@@ -52,7 +52,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_encoder
 from oomedic.fields import line_of
-from oomedic.finding import Finding
+from oomedic.finding import Confidence, Finding
 from oomedic.units import GIB
 
 
@@ -80,7 +80,7 @@ def match(evidence: Evidence) -> Finding | None:
         claims.append(claim("OOM302.asked", line_of(found.event), **figures))
     if not named:
         claims.append(claim("OOM302.unnamed"))
-    confidence = "certain" if named else "likely"
+    confidence: Confidence = "certain" if named else "likely"
     return Finding("OOM302", "multimodal-profile", confidence, tuple(claims), found.event.line, "profile_run")
 
 

@@ -54,7 +54,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_encoder, touches_sampler
 from oomedic.fields import line_of
-from oomedic.finding import Finding
+from oomedic.finding import Confidence, Finding
 
 
 @cause(
@@ -79,5 +79,5 @@ def match(evidence: Evidence) -> Finding | None:
     message = found.message
     if message and message.tried is not None and message.free is not None:
         claims.append(claim("OOM301.asked", line_of(found.event), tried=message.tried.value, free=message.free.value))
-    confidence = "certain" if found.proven else "likely"
+    confidence: Confidence = "certain" if found.proven else "likely"
     return Finding("OOM301", "profile-run-activations", confidence, tuple(claims), found.event.line, "profile_run")

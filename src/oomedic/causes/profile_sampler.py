@@ -72,7 +72,9 @@ def match(evidence: Evidence) -> Finding | None:
     if found is None or found.phase != "profile_run" or not touches_sampler(evidence, found.event):
         return None
     requests = count(evidence.first("warm_up_out_of_memory"), "requests")
-    summary = claim("OOM303.summary", line_of(found.event), requests=requests or evidence.setting("max_num_seqs"))
+    if requests is None and evidence.config is not None:
+        requests = evidence.config.integer("max_num_seqs")
+    summary = claim("OOM303.summary", line_of(found.event), requests=requests)
     return Finding(
         "OOM303",
         "profile-sampler",

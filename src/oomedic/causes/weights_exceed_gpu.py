@@ -54,7 +54,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion
 from oomedic.fields import line_of
-from oomedic.finding import Finding
+from oomedic.finding import Confidence, Finding
 from oomedic.fitting import weights_claims, weights_exceed
 
 
@@ -79,7 +79,7 @@ def match(evidence: Evidence) -> Finding | None:
     if message and message.allocated is not None and message.tried is not None:
         figures = {"allocated": message.allocated.value, "tried": message.tried.value}
         claims.append(claim("OOM201.loading", line_of(found.event), **figures))
-    confidence = "certain" if found.proven and too_large else "likely"
+    confidence: Confidence = "certain" if found.proven and too_large else "likely"
     claims += weights_claims(evidence, "OOM201.computed")
     return Finding(
         "OOM201", "weights-exceed-gpu", confidence, (*claims, claim("OOM201.no-knob")), found.event.line, "weights_load"

@@ -27,7 +27,7 @@ _COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; the console scripts end with it."""
     words = list(sys.argv[1:] if argv is None else argv)
-    from oomedic.entrypoints.options import parse  # noqa: PLC0415 - argparse is needed from here on
+    from oomedic.entrypoints.options import parse  # argparse is needed from here on
 
     options = parse(words)
     try:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: "Namespace") -> int:
-    from importlib import import_module  # noqa: PLC0415 - each command loads only what it needs
+    from importlib import import_module  # each command loads only what it needs
 
     status: int = import_module(_COMMANDS[options.command]).run(options)
     return status
@@ -50,7 +50,7 @@ def _run(options: "Namespace") -> int:
 
 def _refuse(error: OomedicError, options: "Namespace") -> int:
     """Say on standard error what happened, what it means and what to do."""
-    from oomedic.entrypoints.terminal import phrasebook  # noqa: PLC0415 - only where something failed
+    from oomedic.entrypoints.terminal import phrasebook  # only where something failed
 
     says, do = phrasebook(options).error(error)
     sys.stderr.write(f"oomedic: {says}\n")

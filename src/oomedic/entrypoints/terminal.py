@@ -21,9 +21,9 @@ def catalogue(options: "Namespace") -> "Catalogue":
     found = load()
     if not getattr(options, "data", None):
         return found
-    from pathlib import Path  # noqa: PLC0415 - only where a directory is given
+    from pathlib import Path  # only where a directory is given
 
-    from oomedic.sources.builtin import extra_data  # noqa: PLC0415
+    from oomedic.sources.builtin import extra_data
 
     return found.extended(extra_data(Path(options.data)))
 
@@ -59,23 +59,23 @@ def write(text: str) -> None:
 def _rendered(report: "Report", options: "Namespace", facts: "Catalogue") -> str:
     phrases = phrasebook(options)
     if options.output == "json":
-        from oomedic.reports.json import render as as_json  # noqa: PLC0415 - each format loads itself
+        from oomedic.reports.json import render as as_json  # each format loads itself
 
         return as_json(report, phrases)
     if options.output == "yaml":
-        from oomedic.reports.yaml import render as as_yaml  # noqa: PLC0415
+        from oomedic.reports.yaml import render as as_yaml
 
         return as_yaml(report, phrases)
     if options.output == "markdown":
-        from oomedic.reports.markdown import render as as_markdown  # noqa: PLC0415
+        from oomedic.reports.markdown import render as as_markdown
 
         return as_markdown(report, phrases)
     return _text(report, options, phrases, facts)
 
 
 def _text(report: "Report", options: "Namespace", phrases: Phrasebook, facts: "Catalogue") -> str:
-    from oomedic.reports.draw import Pen  # noqa: PLC0415
-    from oomedic.reports.text import Style, render  # noqa: PLC0415
+    from oomedic.reports.draw import Pen
+    from oomedic.reports.text import Style, render
 
     names = {code: str(facts.page(code)["name"]) for code in facts.codes()}
     style = Style(phrases, Pen(colour=colours(options)), names, _width())
@@ -85,6 +85,6 @@ def _text(report: "Report", options: "Namespace", phrases: Phrasebook, facts: "C
 def _width() -> int:
     if not sys.stdout.isatty():
         return 100
-    from shutil import get_terminal_size  # noqa: PLC0415 - only on a terminal
+    from shutil import get_terminal_size  # only on a terminal
 
     return max(60, min(120, get_terminal_size().columns))

@@ -22,6 +22,7 @@ step: Schedule the pod on a node of type {instance} with {gpus} x {gpu}, request
 from collections.abc import Iterator
 
 from oomedic.claim import Claim, claim
+from oomedic.errors import Parameter
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.instance import Instance, cheapest_of_each
@@ -48,8 +49,12 @@ def propose(evidence: Evidence, _finding: Finding, catalogue: Catalogued) -> Ite
 
 
 def _cost(instance: Instance) -> Claim:
-    facts = {"instance": instance.type, "gpus": instance.gpus, "gpu": instance.gpu.name}
-    memory = instance.gpu.memory.value
+    facts: dict[str, Parameter] = {
+        "instance": instance.type,
+        "gpus": instance.gpus,
+        "gpu": instance.gpu.name,
+        "memory": instance.gpu.memory.value,
+    }
     if instance.price is None:
-        return claim("FIX303.cost-unpriced", memory=memory, **facts)
-    return claim("FIX303.cost", instance.price_date or "", memory=memory, price=instance.price, **facts)
+        return Claim("FIX303.cost-unpriced", facts)
+    return Claim("FIX303.cost", {**facts, "price": instance.price}, instance.price_date or "")

@@ -20,11 +20,11 @@ cost: The model is split over {after} GPUs instead of {before}.
 from collections.abc import Iterator
 
 from oomedic.claim import claim
+from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
 from oomedic.fields import count
 from oomedic.finding import Finding
 from oomedic.hf_config import attention_heads
-from oomedic.errors import OomedicError
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 

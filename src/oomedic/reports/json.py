@@ -10,15 +10,15 @@ from oomedic.figure import Figure
 from oomedic.finding import Finding
 from oomedic.given import Given
 from oomedic.kv_plan import KvPlan
-from oomedic.workload import Workload
 from oomedic.plan import Offer, Plan
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report, Result
+from oomedic.workload import Workload
 
 
 def render(report: Report, phrases: Phrasebook) -> str:
     """Return the report as one JSON object."""
-    import json  # noqa: PLC0415 - this module shares its name
+    import json  # this module shares its name
 
     return json.dumps(as_tree(report, phrases), indent=2, ensure_ascii=False) + "\n"
 

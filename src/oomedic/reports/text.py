@@ -120,7 +120,7 @@ def _budget(result: Result, style: Style) -> Iterator[str]:
         return
     name = ", ".join(part for part in (result.subject.gpu, _version(result)) if part)
     yield f"{_heading('budget', style)}{f' ({name})' if name else ''}"
-    yield from _bar(budget, style)
+    yield from _bar(budget)
     yield from table(list(_rows(budget, style)), right=frozenset({1}))
     yield from (
         f"  {line.strip()}" for claim in _after_table(result) for line in wrapped(style.phrases.say(claim), style.width)
@@ -134,7 +134,7 @@ def _version(result: Result) -> str | None:
     return f"vLLM {result.subject.vllm or rules.version}"
 
 
-def _bar(budget: Budget, style: Style) -> Iterator[str]:
+def _bar(budget: Budget) -> Iterator[str]:
     """Draw the request; parts inside it in start-up order. A budget that does not fit runs over the edge."""
     if budget.requested is None or budget.requested.value <= 0:
         return

@@ -7,6 +7,6 @@ from oomedic.result import Report
 
 def render(report: Report, phrases: Phrasebook) -> str:
     """Return the report as YAML."""
-    import yaml  # noqa: PLC0415 - only where YAML is asked for
+    import yaml  # only where YAML is asked for
 
     return str(yaml.dump(as_tree(report, phrases), Dumper=yaml.SafeDumper, sort_keys=False, allow_unicode=True))

@@ -46,7 +46,7 @@ def extra_data(directory: "Path") -> dict[str, list[Row]]:
     Raises:
         InputError: ``data-directory-missing``, ``data-unreadable`` or ``data-row-incomplete``, with the ``path``.
     """
-    from oomedic.signature import signature_of  # noqa: PLC0415 - only a user's own signatures are checked here
+    from oomedic.signature import signature_of  # only a user's own signatures are checked here
 
     if not directory.is_dir():
         raise InputError("data-directory-missing", path=str(directory))
@@ -63,7 +63,7 @@ def extra_data(directory: "Path") -> dict[str, list[Row]]:
 
 
 def _files(directory: "Path", pattern: str) -> Iterator[tuple["Path", Row]]:
-    import tomllib  # noqa: PLC0415 - only a user's own data is TOML at run time
+    import tomllib  # only a user's own data is TOML at run time
 
     for path in sorted(directory.glob(pattern)):
         try:

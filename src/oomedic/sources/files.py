@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from oomedic.checkpoint import Checkpoint
 from oomedic.errors import InputError
@@ -52,7 +53,7 @@ def read_checkpoint(path: str) -> Checkpoint:
     Raises:
         InputError: ``file-missing`` or ``config-unreadable``.
     """
-    import json  # noqa: PLC0415 - only where a config is read
+    import json  # only where a config is read
 
     file = Path(path) / "config.json" if Path(path).is_dir() else Path(path)
     _require(str(file))
@@ -74,7 +75,7 @@ def write_atomically(path: str, text: str) -> None:
     Raises:
         InputError: ``file-unreadable`` when the folder or the file does not allow it.
     """
-    from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only where something is written
+    from tempfile import NamedTemporaryFile  # only where something is written
 
     target = Path(path)
     try:
@@ -104,10 +105,10 @@ def _read(path: str) -> Iterator[bytes]:
         raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
 
 
-def _checked(file: object, name: str) -> Iterator[bytes]:
+def _checked(file: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield the pieces of a log; what begins like a binary file is refused."""
     first = True
-    while piece := file.read(_CHUNK):  # type: ignore[attr-defined] - any binary stream
+    while piece := file.read(_CHUNK):
         if first and _looks_binary(piece[:_SAMPLE]):
             raise InputError("not-a-log", path=name)
         first = False

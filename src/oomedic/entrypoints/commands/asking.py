@@ -56,7 +56,7 @@ def given_checkpoint(options: "Namespace") -> Checkpoint | None:
     """
     if not options.model or not _is_path(options.model):
         return None
-    from oomedic.sources.files import read_checkpoint  # noqa: PLC0415 - only where a path is given
+    from oomedic.sources.files import read_checkpoint  # only where a path is given
 
     return read_checkpoint(options.model)
 
@@ -71,14 +71,14 @@ class _LazyHub:
 
     def checkpoint(self, model: str, /) -> Checkpoint | None:
         """Return the model from the hub, None when it cannot be had."""
-        from oomedic.sources.hub import from_environment  # noqa: PLC0415 - see the class
+        from oomedic.sources.hub import from_environment  # see the class
 
         return from_environment().checkpoint(model)
 
 
 def _is_path(model: str) -> bool:
     """Tell a path from an id: it is absolute, relative with a dot, or names a file that is there."""
-    from os.path import exists  # noqa: PLC0415 - only where a model is given
+    from os.path import exists  # only where a model is given
 
     return model.startswith(("/", "./", "../", "~")) or model.endswith(".json") or exists(model)
 

@@ -16,7 +16,7 @@ def run(options: "Namespace") -> int:
     """Show one list, as a table or as JSON."""
     rows = list(_ROWS[options.kind](catalogue(options)))
     if options.output == "json":
-        import json  # noqa: PLC0415 - loaded with the index already
+        import json  # loaded with the index already
 
         write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
         return 0

@@ -13,11 +13,11 @@ def run(options: "Namespace") -> int:
     """Show one page."""
     page = catalogue(options).page(options.code)
     if options.output == "json":
-        import json  # noqa: PLC0415 - loaded with the index already
+        import json  # loaded with the index already
 
         write(json.dumps(page, indent=2, ensure_ascii=False) + "\n")
         return 0
-    from oomedic.reports.page import as_markdown, as_text  # noqa: PLC0415
+    from oomedic.reports.page import as_markdown, as_text
 
     write(as_markdown(page) if options.output == "markdown" else as_text(page, Pen(colour=colours(options))))
     return 0

@@ -18,8 +18,8 @@ def run(options: "Namespace") -> int:
     if options.output != "text":
         show(report, options, facts)
         return 0
-    from oomedic.reports.draw import Pen  # noqa: PLC0415 - only for people
-    from oomedic.reports.inspection import render  # noqa: PLC0415
+    from oomedic.reports.draw import Pen  # only for people
+    from oomedic.reports.inspection import render
 
     write(render(report, phrasebook(options), Pen(colour=colours(options))))
     return 0
