@@ -53,4 +53,16 @@ class CrossAttention(NamedTuple):
     tokens: int
 
 
-CacheLayer = Attention | Latent | State | CrossAttention
+class Compressed(NamedTuple):
+    """The caches of one DeepSeek V4 layer: a window of exact keys and, unless ``ratio`` is 0, one key per ``ratio`` tokens.
+
+    ``width`` is the size of a key, ``index_size`` that of the sparse indexer's where the layer has one.
+    """
+
+    ratio: int
+    width: int
+    window: int
+    index_size: int | None = None
+
+
+CacheLayer = Attention | Latent | State | CrossAttention | Compressed

@@ -143,12 +143,8 @@ def _kind(prefix: str, module: Module, scheme: Scheme) -> Kind | None:
     if isinstance(module, Linear):
         if not module.quantized:
             return None
-        found = None
-        for name in module.checkpoint_names:
-            found = scheme.kind_of(f"{prefix}.{name}" if prefix else name)
-            if found is None:
-                return None
-        return found
+        kinds = [scheme.kind_of(f"{prefix}.{name}" if prefix else name) for name in module.checkpoint_names]
+        return None if None in kinds else kinds[0]
     if isinstance(module, Experts):
         return scheme.kind_of(f"{prefix}.{module.name}")
     return None

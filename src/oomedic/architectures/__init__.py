@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from oomedic.architectures import (
+    deepseek_v4,
     dense,
     falcon_h1,
     gated_delta,
@@ -55,6 +56,7 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys(gemma4.GEMMA4, gemma4.build),
     "gemma3n_text": gemma3n.build,
     **dict.fromkeys(mimo_v2.MIMO_V2, mimo_v2.build),
+    **dict.fromkeys(deepseek_v4.DEEPSEEK_V4, deepseek_v4.build),
     "laguna": laguna.build,
     "jamba": jamba.build,
     "nemotron_h": nemotron_h.build,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from oomedic.modules import NEWEST
-from oomedic.quantization import compressed_tensors, modelopt
+from oomedic.quantization import compressed_tensors, deepseek_v4, modelopt
 from oomedic.quantization.bitsandbytes import BitsAndBytes
 from oomedic.quantization.block import Block, Origin, declared_kv_dtype, uniform
 from oomedic.quantization.four_bit_floats import MxFp4
@@ -30,9 +30,10 @@ _NAMES: Final = {
     "gpt_oss_mxfp4": "mxfp4",
     "auto-round": "auto_round",
     "inc": "auto_round",
-    "deepseek_v4_fp8": "fp8",
     "fp8_per_tensor": "fp8",
 }
+_FP8_OF_ITS_OWN: Final = frozenset({"deepseek_v4", "deepseek_ref"})
+"""Model types whose fp8 checkpoints the engine reads by a method of their own."""
 
 
 def scheme_of(
@@ -56,12 +57,14 @@ def scheme_of(
     """
     block = quantization_block(config)
     method = method_of(block) or (argument and _NAMES.get(argument, argument))
+    if method == "fp8" and config.get("model_type") in _FP8_OF_ITS_OWN:
+        method = "deepseek_v4_fp8"
     if method is None and "gguf" in name.lower():
         method = "gguf"
     if method is None:
         return plain(element_bytes)
     reader = _READERS.get(method)
-    return reader(block, Origin(element_bytes, name, release, capability)) if reader else None
+    return reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype"))) if reader else None
 
 
 def quantization_block(config: Mapping[str, Any]) -> Block:
@@ -150,6 +153,7 @@ _READERS: Final = {
     "bitsandbytes": _bitsandbytes,
     "gguf": _gguf,
     "mxfp4": _mxfp4,
+    "deepseek_v4_fp8": deepseek_v4.read,
     "modelopt": modelopt.read,
     "compressed-tensors": compressed_tensors.read,
 }

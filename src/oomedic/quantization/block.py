@@ -22,6 +22,7 @@ class Origin(NamedTuple):
     name: str = ""
     release: Mapping[str, Any] = NEWEST
     capability: int = 9
+    expert_dtype: str | None = None
 
 
 def uniform(method: str, block: Block, origin: Origin, kind: Kind) -> Scheme:

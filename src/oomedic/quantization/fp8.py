@@ -24,13 +24,14 @@ class EightBit(NamedTuple):
     static_inputs: bool = False
     element_bytes: int = 2
     refines_blocks: bool = True
+    scale_bytes: int = SCALE_BYTES
 
     def linear(self, module: Linear) -> Sizes:
         """Return weight, scales and bias of a matrix."""
         outputs = sum(module.outputs)
         tensors = [module.inputs * outputs, *bias_of(module, self.element_bytes)]
         if self.scales == "block":
-            tensors.append(blocks(outputs, self.block[0]) * blocks(module.inputs, self.block[1]) * SCALE_BYTES)
+            tensors.append(blocks(outputs, self.block[0]) * blocks(module.inputs, self.block[1]) * self.scale_bytes)
         elif self.scales == "channel":
             tensors.append(outputs * SCALE_BYTES)
         else:
