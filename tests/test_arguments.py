@@ -233,10 +233,11 @@ def test_the_namespace_of_older_releases_is_read_without_what_was_not_given():
 def test_the_configuration_line_is_read_under_the_names_of_the_arguments():
     line = (
         "INFO 11-30 16:01:15 [core.py:69] Initializing a V1 LLM engine (v0.9.2) with config: model='/models/tiny', "
-        "speculative_config=SpeculativeConfig(method='ngram', model=None, num_spec_tokens=3), tokenizer='/models/tiny', "
-        "tokenizer_mode=auto, revision=None, dtype=torch.bfloat16, max_seq_len=1024, load_format=LoadFormat.AUTO, "
-        "tensor_parallel_size=2, quantization=None, enforce_eager=True, kv_cache_dtype=auto,  device_config=cpu, seed=0, "
-        'served_model_name=Tiny Model/v1 (β) "prod" 100%, chunked_prefill_enabled=True, use_async_output_proc=False, '
+        "speculative_config=SpeculativeConfig(method='ngram', model=None, num_spec_tokens=3), "
+        "tokenizer='/models/tiny', tokenizer_mode=auto, revision=None, dtype=torch.bfloat16, max_seq_len=1024, "
+        "load_format=LoadFormat.AUTO, tensor_parallel_size=2, quantization=None, enforce_eager=True, "
+        "kv_cache_dtype=auto,  device_config=cpu, "
+        'seed=0, served_model_name=Tiny Model/v1 (β) "prod" 100%, chunked_prefill_enabled=True, '
         'compilation_config={"level":0,"backend":"","sizes":[1,2],"x":null,"full":false}'
     )
     assert values(read_config_repr(line, "log:1")) == {

@@ -22,6 +22,7 @@ from oomedic.given import (
     without_secrets,
 )
 from oomedic.printed_arguments import read_arguments_repr, read_config_repr, read_namespace_repr
+from oomedic.redaction import redact
 from oomedic.shell_words import Word, find_vllm, words_of
 
 __all__ = (
@@ -172,7 +173,7 @@ class _Reader:
                 return
             read: Value = read_value(argument, texts)
         except ValueError:
-            shown = "***" if argument.secret else " ".join(texts)[:_SHOWN]
+            shown = "***" if argument.secret else redact(" ".join(texts))[:_SHOWN]
             self._problem("arguments.unreadable", word, flag=flag, value=shown, kind=argument.kind)
             return
         if match.negated:

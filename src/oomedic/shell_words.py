@@ -25,7 +25,8 @@ class Word(NamedTuple):
     """One word, after quotes and variables are resolved.
 
     ``quoting`` is ``'``, ``"``, "" (none) or "mixed". ``unknown`` names the variables and substitutions in it whose
-    value cannot be known here; their text is missing from ``text``. ``where`` says where a person finds the word.
+    value cannot be known here; their text is missing from ``text``. ``where`` says where a person finds the word, and
+    ``reference`` where the program names the variable that the word came from.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Word(NamedTuple):
     quoting: str = ""
     unknown: tuple[str, ...] = ()
     where: str = ""
+    reference: Span | None = None
 
     def quoting_in(self, source: str) -> str:
         """Tell how the word is quoted in the text that it was read from."""
@@ -64,9 +66,11 @@ class Variable(NamedTuple):
 
     def moved(self, word: Word) -> Word:
         """Return a word that was read from the text on its own as a word of this variable's origin."""
-        if word.span is None or self.start is None:
-            return word._replace(span=None, origin=self.origin)
-        return word._replace(span=(word.span[0] + self.start, word.span[1] + self.start), origin=self.origin)
+        return word._replace(span=self.shifted(word.span), origin=self.origin)
+
+    def shifted(self, span: Span | None) -> Span | None:
+        """Return a range of the text as a range of the origin's text."""
+        return None if span is None or self.start is None else (span[0] + self.start, span[1] + self.start)
 
 
 class Program(NamedTuple):

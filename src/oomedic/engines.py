@@ -1,0 +1,97 @@
+"""Which engine a container runs, by its command line or by its image."""
+
+import re
+from typing import Final, NamedTuple
+
+from oomedic.shell_words import Program, Word, find_vllm
+
+_PROGRAM: Final = re.compile(r"[^-=\s][^=\s]*")
+_BY_COMMAND: Final = (
+    ("huggingfaceserver", re.compile(r"huggingfaceserver$")),
+    ("sglang", re.compile(r"sglang\.launch_server|sglang_router|sglang$")),
+    ("tgi", re.compile(r"text-generation-(?:launcher|server)$")),
+    ("tei", re.compile(r"text-embeddings-router$")),
+    ("tensorrt-llm", re.compile(r"(?:trtllm-serve|tensorrt_llm\S*|dynamo\.trtllm)$")),
+    ("triton", re.compile(r"tritonserver$")),
+    ("llama.cpp", re.compile(r"(?:llama-server|llama_cpp\.server)$")),
+    ("ollama", re.compile(r"ollama$")),
+    ("lmdeploy", re.compile(r"lmdeploy$")),
+)
+_BY_IMAGE: Final = (
+    ("nim", re.compile(r"nvcr\.io/nim/")),
+    ("huggingfaceserver", re.compile(r"huggingfaceserver")),
+    ("sglang", re.compile(r"sglang")),
+    ("tgi", re.compile(r"text-generation-inference|pytorch-tgi")),
+    ("tei", re.compile(r"text-embeddings-inference")),
+    ("tensorrt-llm", re.compile(r"tensorrt-?llm")),
+    ("triton", re.compile(r"tritonserver")),
+    ("djl", re.compile(r"djl-inference|djl-serving")),
+    ("llama.cpp", re.compile(r"llama\.?cpp")),
+    ("ollama", re.compile(r"ollama/ollama")),
+    ("lmdeploy", re.compile(r"lmdeploy")),
+    ("vllm", re.compile(r"vllm|llm-d-(?:cuda|rocm|xpu|cpu|aws|dev)|llm-d/llm-d")),
+)
+_BESIDE_THE_ENGINE: Final = re.compile(
+    r"router|proxy|sidecar|operator|controller|exporter|scheduler|gateway|bench|dashboard|-ui\b|lmstack|metadata|agent"
+)
+_OWN_VERSIONS: Final = re.compile(r"lmcache/|llm-d|vllm-runtime|neuron|huggingfaceserver|ray-llm|djl")
+"""Images whose tag is the version of something else than the engine."""
+
+_TAGGED: Final = re.compile(r"(?:^|[_-])v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)(?=$|[-_+])")
+_BUILT_IN: Final = re.compile(r"vllm[_-]?v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)")
+_ONLY_VLLM: Final = frozenset(("max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"))
+
+
+class Running(NamedTuple):
+    """An engine that was recognised; ``program`` where its command line shows the first argument."""
+
+    engine: str
+    program: Program | None
+
+
+def engine_of_command(words: tuple[Word, ...]) -> Running | None:
+    """Recognise the engine that a command line starts."""
+    program = find_vllm(words)
+    if program:
+        return Running("vllm", program)
+    for index, word in enumerate(words):
+        for engine, pattern in _BY_COMMAND:
+            if _PROGRAM.fullmatch(word.text) and pattern.search(word.text):
+                return Running(engine, Program(engine, index + 1))
+    return None
+
+
+def engine_of_image(image: str) -> str | None:
+    """Recognise the engine by the image, leaving out what only runs beside engines.
+
+    >>> engine_of_image("vllm/vllm-openai:v0.11.0"), engine_of_image("ghcr.io/llm-d/llm-d-routing-sidecar:v0.2")
+    ('vllm', None)
+    """
+    name = image.partition("@")[0].lower()
+    last = name.rpartition("/")[2].partition(":")[0]
+    if _BESIDE_THE_ENGINE.search(last):
+        return None
+    return next((engine for engine, pattern in _BY_IMAGE if pattern.search(name)), None)
+
+
+def engine_of_arguments(names: frozenset[str]) -> str | None:
+    """Recognise vLLM by arguments that only it has: images have any name in a private registry."""
+    return None if names.isdisjoint(_ONLY_VLLM) else "vllm"
+
+
+def version_of_image(image: str) -> str | None:
+    """Return the engine's version from an image tag, None where the tag does not tell.
+
+    >>> version_of_image("vllm/vllm-openai:v0.8.5.post1"), version_of_image("x.io/vllm:0.11.0-gpu-py312-cu128")
+    ('0.8.5.post1', '0.11.0')
+    >>> version_of_image("rocm/vllm:rocm6.3.1_vllm_0.8.5_20250521"), version_of_image("vllm/vllm-openai:latest")
+    ('0.8.5', None)
+    """
+    name, _, tag = image.partition("@")[0].rpartition(":")
+    if not name or "/" in tag:
+        return None
+    built_in = _BUILT_IN.search(tag.lower())
+    if built_in:
+        return built_in[1]
+    tagged = _TAGGED.match(tag)
+    return None if tagged is None or _OWN_VERSIONS.search(image.lower()) else tagged[1]

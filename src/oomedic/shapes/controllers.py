@@ -1,0 +1,64 @@
+"""Kubernetes' own controllers of pods: Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob.
+
+All of them hold a pod template; they differ in how many pods they run and in how they replace them.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from oomedic.devices import whole
+from oomedic.kube_object import KubeObject, Source
+from oomedic.pod_spec import PodTemplate, read_pod
+from oomedic.workload import Strategy, Workload
+from oomedic.yamlnodes import Node, get, text_of
+
+_TEMPLATES: Final = {
+    "Deployment": "/spec/template/spec",
+    "StatefulSet": "/spec/template/spec",
+    "DaemonSet": "/spec/template/spec",
+    "ReplicaSet": "/spec/template/spec",
+    "ReplicationController": "/spec/template/spec",
+    "Job": "/spec/template/spec",
+    "CronJob": "/spec/jobTemplate/spec/template/spec",
+}
+_GROUPS: Final = frozenset(("apps", "batch", "extensions", ""))
+_SURGE: Final = {"Deployment": ("25%", "25%"), "DaemonSet": ("0", "1")}
+_ROLLING: Final = "RollingUpdate"
+
+
+def recognises(found: KubeObject) -> bool:
+    """Tell whether this is one of the controllers."""
+    return found.kind in _TEMPLATES and found.group in _GROUPS
+
+
+def read(found: KubeObject, source: Source) -> Iterable[Workload]:
+    """Return the engines of the pod template."""
+    deadline = whole(text_of(get(found.node, "spec", "progressDeadlineSeconds")))
+    return read_pod(found, PodTemplate(_TEMPLATES[found.kind], _replicas(found), _strategy(found), deadline), source)
+
+
+def _replicas(found: KubeObject) -> int | None:
+    if found.kind == "DaemonSet":
+        return None
+    spec = "/spec/jobTemplate/spec" if found.kind == "CronJob" else "/spec"
+    field = "parallelism" if found.kind in {"Job", "CronJob"} else "replicas"
+    written = found.at(f"{spec}/{field}")
+    return 1 if written is None else whole(text_of(written))
+
+
+def _strategy(found: KubeObject) -> Strategy | None:
+    if found.kind in {"Deployment", "DaemonSet", "StatefulSet"}:
+        node = found.at("/spec/strategy" if found.kind == "Deployment" else "/spec/updateStrategy")
+        return strategy(node, _SURGE.get(found.kind))
+    return None
+
+
+def strategy(node: Node | None, surge: tuple[str, str] | None) -> Strategy:
+    """Read a roll-out strategy; ``surge`` is what Kubernetes takes for maxSurge and maxUnavailable."""
+    kind = text_of(get(node, "type"))
+    if kind not in {None, _ROLLING} or surge is None:
+        return Strategy(kind or _ROLLING, default=kind is None)
+    rolling = get(node, "rollingUpdate")
+    max_surge, max_unavailable = (text_of(get(rolling, field)) for field in ("maxSurge", "maxUnavailable"))
+    default = max_surge is None and max_unavailable is None
+    return Strategy(_ROLLING, max_surge or surge[0], max_unavailable or surge[1], default)
