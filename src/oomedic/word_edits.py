@@ -153,11 +153,14 @@ def remove_words(line: Line, occurrence: Occurrence) -> tuple[Change, ...]:
     if place is None or before.origin != end.origin:
         raise refused("written-elsewhere")
     spans = ((before.span, end.span), (before.reference or before.span, end.reference or end.span))
-    return tuple(
+    changes = tuple(
         _inside(line, place.scalar, (left[1], right[1], ""), texts)
         for left, right in spans
         if left and right and left[1] < right[1]
     )
+    if not changes:
+        raise refused("written-elsewhere")
+    return changes
 
 
 def _inside(line: Line, scalar: ScalarNode, part: tuple[int, int, str], words: tuple[str, ...]) -> Change:
