@@ -20,6 +20,7 @@ from oomedic.architectures import (
     llama4,
     mimo_v2,
     mixture,
+    mllama,
     nemotron_h,
     state_space,
 )
@@ -58,6 +59,7 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys(mimo_v2.MIMO_V2, mimo_v2.build),
     **dict.fromkeys(deepseek_v4.DEEPSEEK_V4, deepseek_v4.build),
     "laguna": laguna.build,
+    "mllama_text_model": mllama.build,
     "jamba": jamba.build,
     "nemotron_h": nemotron_h.build,
     "llama4": llama4.build,

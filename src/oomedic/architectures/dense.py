@@ -131,9 +131,7 @@ def configured(config: Config, switches: Switches) -> Switches:
     return switches
 
 
-def attention_modules(
-    config: Config, shard: Shard, switches: Switches, name: str = "self_attn"
-) -> tuple[Module, ...]:
+def attention_modules(config: Config, shard: Shard, switches: Switches, name: str = "self_attn") -> tuple[Module, ...]:
     """Return the projections of grouped-query attention and the norms of its heads."""
     heads, kept, size = attention_heads(config), key_value_heads(config), head_dim(config)
     hidden = need(config, "hidden_size")

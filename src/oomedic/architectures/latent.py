@@ -107,7 +107,10 @@ def _indexed_layers(config: Config) -> frozenset[int]:
     pattern = config.get("index_topk_pattern")
     if pattern:
         return frozenset(index for index, letter in enumerate(pattern) if letter != "S")
-    every, offset = int(first(config, "index_topk_freq", default=1)), int(first(config, "index_skip_topk_offset", default=2))
+    every, offset = (
+        int(first(config, "index_topk_freq", default=1)),
+        int(first(config, "index_skip_topk_offset", default=2)),
+    )
     return frozenset(index for index in range(count) if max(index - offset + 1, 0) % every == 0)
 
 
@@ -121,7 +124,11 @@ def _indexer(config: Config, shard: Shard) -> tuple[Module, ...]:
         key = (Linear(f"{name}.wk_weights_proj", hidden, (size, heads), quantized=False),)
     else:
         key = (Linear(f"{name}.wk", hidden, (size,)), Linear(f"{name}.weights_proj", hidden, (heads,), quantized=False))
-    return (Linear(f"{name}.wq_b", need(config, "q_lora_rank"), (heads * size,)), *key, Table(f"{name}.k_norm", 2 * size, "float32"))
+    return (
+        Linear(f"{name}.wq_b", need(config, "q_lora_rank"), (heads * size,)),
+        *key,
+        Table(f"{name}.k_norm", 2 * size, "float32"),
+    )
 
 
 def _rotary(config: Config, shard: Shard) -> tuple[Module, ...]:

@@ -43,7 +43,11 @@ def mamba1(shape: Mamba1, shard: Shard, name: str) -> Mixer:
         Linear(f"{name}.out_proj", width, (shape.hidden,), shape.bias),
     ]
     if shape.inner_norms:
-        modules += [Table("dt_layernorm", shape.rank), Table("b_layernorm", shape.state), Table("c_layernorm", shape.state)]
+        modules += [
+            Table("dt_layernorm", shape.rank),
+            Table("b_layernorm", shape.state),
+            Table("c_layernorm", shape.state),
+        ]
     state = State("mamba1", (shape.kernel - 1) * width, width * shape.state, shape.state_dtype, conv_row=width)
     return Mixer(tuple(modules), state)
 

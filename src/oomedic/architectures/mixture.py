@@ -51,7 +51,9 @@ MIXTURES: Final[Mapping[str, Mixture]] = {
     "ernie4_5_moe": Mixture(router_correction=True, router_dtype="float32"),
     "solar_open": Mixture(router_correction=True),
     "cohere2_moe": Mixture(Switches(norms=1)),
-    "gpt_oss": Mixture(Switches(qkv_bias=True, out_bias=True), router_bias=True, expert_bias=True, sinks=True, rotary_dtype="float32"),
+    "gpt_oss": Mixture(
+        Switches(qkv_bias=True, out_bias=True), router_bias=True, expert_bias=True, sinks=True, rotary_dtype="float32"
+    ),
 }
 """Model types of this family, with what sets them apart."""
 
@@ -124,7 +126,9 @@ def shared_expert_width(config: Config, width: int) -> int:
     given = first(config, "shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim")
     if given:
         return int(given)
-    count = first(config, "n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts", default=0)
+    count = first(
+        config, "n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts", default=0
+    )
     return width * int(count[0] if isinstance(count, list | tuple) else count)
 
 

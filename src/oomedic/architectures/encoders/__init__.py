@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from oomedic.architectures.encoders import clip, gemma, glm, kimi, llama4, muse, pixtral, qwen
+from oomedic.architectures.encoders import clip, gemma, glm, kimi, llama4, mllama, muse, pixtral, qwen
 from oomedic.architectures.encoders.vit import Tower
 from oomedic.hf_config import Config
 from oomedic.modules import Shard
@@ -29,6 +29,7 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     "llama4": llama4.llama4,
     "llava_onevision": clip.llava_onevision,
     "muse_glimmer": muse.muse_glimmer,
+    "mllama": mllama.mllama,
     "mistral3": pixtral.mistral3,
     "pixtral_llava": pixtral.llava,
     **dict.fromkeys(("glm4v", "glm4v_moe"), glm.glm4v),

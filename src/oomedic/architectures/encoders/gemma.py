@@ -57,7 +57,10 @@ def gemma4_unified(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the embedder of patches of the Gemma 4 models that have no encoder."""
     pixels = 3 * (need(vision, "patch_size") * int(first(vision, "pooling_kernel_size", default=3))) ** 2
     out = need(text_config(config), "hidden_size")
-    width, positions = int(first(vision, "mm_embed_dim", default=out)), int(first(vision, "mm_posemb_size", default=1120))
+    width, positions = (
+        int(first(vision, "mm_embed_dim", default=out)),
+        int(first(vision, "mm_posemb_size", default=1120)),
+    )
     modules: tuple[Module, ...] = (
         Linear("vision_embedder.patch_dense", pixels, (shard.divide(width, "mm_embed_dim"),), bias=True),
         Table("vision_embedder.pos_embedding", 2 * positions * width),
