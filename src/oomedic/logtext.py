@@ -29,10 +29,12 @@ class Line(NamedTuple):
 
 
 _UNWRAPS: Final = 8
+_NESTED: Final = 3
 _MESSAGE_KEYS: Final = ("log", "message", "msg", "textPayload", "jsonPayload", "line", "body", "MESSAGE", "event")
 
 _ESCAPES: Final = re.compile(
-    r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\^_])|\[(?:\d{1,3};){0,4}\d{1,3}m"
+    r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\^_])"
+    r"|(?<!u001b)\[(?:\d{1,3};){0,4}\d{1,3}m"
 )
 _COLOURED: Final = ("\x1b", "[0m", "[0;", "[1;", "[36m")  # without the escape where a web page swallowed it
 _LEVEL: Final = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)"
@@ -61,7 +63,8 @@ _TELLING: Final = re.compile(r"\d|A[pP][iI]Server|EngineCore")
 _REPEATED: Final = re.compile(r" \[repeated \d{1,9}x across cluster\].{0,300}$")
 _BEGINS: Final = re.compile(
     r"\s{4}|\s{0,3}(?:Traceback \(|File \"|During handling|The above exception|Process \S+:$"
-    r"|[\w.]{0,120}(?:Error|Exception|Warning)\b|[A-Z]{4,8}\b|\[(?!['\"\d])|[<*#|+]|- |[\w./-]{1,200}: error:|usage:|exec )"
+    r"|[\w.]{0,120}(?:Error|Exception|Warning)\b|[A-Z]{4,8}\b|\[(?!['\"\d])|[<*#|+]|- |[\w./-]{1,200}: error:|usage:"
+    r"|exec )"
 )
 
 
@@ -85,7 +88,7 @@ def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def lines(raw: bytes) -> tuple[Line, ...]:
     """Read one physical line: the lines that it holds, several where JSON or a progress bar packs them into one."""
     text = raw.decode("utf-8", "replace").replace("\0", "").removeprefix("\ufeff").rstrip("\r\n")
-    return tuple(line for part in _parts(text) for line in _line(part))
+    return tuple(line for part in _parts(text) for line in _line(part, _NESTED))
 
 
 def continues(first: Line, after: Line) -> bool:
@@ -107,16 +110,16 @@ def _parts(text: str) -> Iterator[str]:
     return (part for part in text.split("\r") if part.strip()) if "\r" in text else iter((text,))
 
 
-def _line(text: str) -> Iterator[Line]:
-    """Take the wrappers off one after the other, from the outside inwards."""
+def _line(text: str, nested: int) -> Iterator[Line]:
+    """Take the wrappers off one after the other, from the outside inwards; JSON at most ``nested`` times."""
     if any(sign in text for sign in _COLOURED):
         text = _ESCAPES.sub("", text)
     rank: str | None = None
     headed = partial = False
     for _ in range(_UNWRAPS):
-        inside = _inside_json(text)
+        inside = _inside_json(text) if nested else None
         if inside is not None:
-            yield from _within(inside, Line("", rank, headed, partial))
+            yield from _within(inside, Line("", rank, headed, partial), nested - 1)
             return
         header = _HEADER.search(text, 0, 400)
         prefix = header or _PREFIX.match(text)
@@ -131,11 +134,11 @@ def _line(text: str) -> Iterator[Line]:
     yield Line(text, rank, headed, partial)
 
 
-def _within(text: str, outer: Line) -> Iterator[Line]:
+def _within(text: str, outer: Line, nested: int) -> Iterator[Line]:
     """Read what JSON wrapped; what the wrapper knew holds where the text itself does not say better."""
     for part in text.rstrip("\n").split("\n"):
         for piece in _parts(part):
-            for line in _line(piece):
+            for line in _line(piece, nested):
                 yield line._replace(rank=line.rank or outer.rank, partial=line.partial or outer.partial)
 
 
@@ -158,7 +161,7 @@ def _inside_json(text: str) -> str | None:
     """Return the message that a JSON line carries, None when the text is no such line."""
     if not text.startswith("{") or '"' not in text[:200]:
         return None
-    import json  # noqa: PLC0415 - only where a log is JSON
+    import json  # only where a log is JSON
 
     try:
         record: Any = json.loads(text)

@@ -9,14 +9,21 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, Union
 
-from oomedic.errors import UsageError
+from oomedic.errors import InputError, UsageError
 from oomedic.figure import Figure, exactly, printed, printed_gib
 from oomedic.redaction import redact
 from oomedic.units import parse_size
 
 Kind = Literal["error", "mark", "figure", "setting", "warning", "wrapper", "frame", "generic"]
+KINDS: Final[tuple[Kind, ...]] = ("error", "mark", "figure", "setting", "warning", "wrapper", "frame", "generic")
+PHASES: Final = (
+    *("config_validation", "free_memory_check", "weights_load", "profile_run", "kv_check", "kv_alloc"),
+    *("graph_capture", "sampler_warmup", "runtime", "host_oom", "nccl_init", "other"),
+)
 Field = Union[int, float, str, bool, Figure, tuple[Mapping[str, "Field"], ...]]  # noqa: UP007 - it names itself
 
+_SHORTEST: Final = 4
+_UNFIT: Final = re.compile(r"[\"\\`\n<>&]")  # JSON and HTML write them in another way
 _BEFORE: Final = 4 * 1024
 _AFTER: Final = 12 * 1024
 _AFTER_IN_SETTING: Final = 60 * 1024
@@ -72,6 +79,29 @@ def signature_of(row: Mapping[str, Any]) -> Signature:
     )
 
 
+def check(row: Mapping[str, Any]) -> None:
+    """Refuse the table of a signature that could not be read or would never match.
+
+    Raises:
+        InputError: ``signature-incomplete``, ``signature-word-unknown``, ``signature-literal-unfit``,
+            ``signature-pattern-unreadable`` or ``signature-fields-differ``.
+    """
+    name = str(row.get("name", "?"))
+    for key in ("kind", "phase", "contains"):
+        if not row.get(key):
+            raise InputError("signature-incomplete", name=name, key=key)
+    words = [(row["kind"], KINDS), (row["phase"], PHASES), (row.get("reached", PHASES[0]), PHASES)]
+    for word, known in words + [(kind, tuple(_READ)) for kind in row.get("fields", {}).values()]:
+        if word not in known:
+            raise InputError("signature-word-unknown", name=name, word=str(word), known=known)
+    for literal in row["contains"]:
+        if not isinstance(literal, str) or len(literal) < _SHORTEST or _UNFIT.search(literal):
+            raise InputError("signature-literal-unfit", name=name, literal=str(literal))
+    read = {group for pattern in _patterns(row) for group in _groups(name, pattern)}
+    if differing := read ^ set(row.get("fields", {})):
+        raise InputError("signature-fields-differ", name=name, fields=tuple(sorted(differing)))
+
+
 def match(signature: Signature, text: str) -> Match | None:
     """Look for a signature in a text; of a long text only what surrounds the literal is seen."""
     place = _place(signature, text)
@@ -105,6 +135,18 @@ def typed(signature: Signature, found: Match, where: str) -> dict[str, Field]:
     for into, entries in found.lists.items():
         fields[into] = tuple(_typed(signature.fields, entry, where) for entry in entries)
     return fields
+
+
+def _patterns(row: Mapping[str, Any]) -> list[str]:
+    main = [row["pattern"]] if row.get("pattern") else []
+    return main + [more["pattern"] for more in (*row.get("more", ()), *row.get("each", ()))]
+
+
+def _groups(name: str, pattern: str) -> tuple[str, ...]:
+    try:
+        return tuple(_compiled(pattern).groupindex)
+    except re.error as error:
+        raise InputError("signature-pattern-unreadable", name=name, pattern=pattern, reason=str(error)) from error
 
 
 def _place(signature: Signature, text: str) -> tuple[int, int] | None:

@@ -61,7 +61,7 @@ class Signatures:
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take the tables of the signature files, each with its ``name``."""
-        from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - only where a log is read
+        from ahocorasick_rs import BytesAhoCorasick  # only where a log is read
 
         self.signatures = tuple(sorted(map(signature_of, rows), key=lambda signature: signature.kind == "generic"))
         owners: dict[str, list[int]] = {}

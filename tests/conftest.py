@@ -1,0 +1,61 @@
+import io
+import json
+import lzma
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from oomedic.signatures import Signatures
+
+TESTS = Path(__file__).parent
+DATA = TESTS.parent / "src/oomedic/data"
+
+
+@pytest.fixture(scope="session")
+def signature_rows():
+    """Every shipped signature as its TOML says, examples included."""
+    return [
+        {"name": path.stem} | tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((DATA / "signatures").glob("*.toml"))
+    ]
+
+
+@pytest.fixture(scope="session")
+def signatures(signature_rows):
+    return Signatures(signature_rows)
+
+
+@pytest.fixture(scope="session")
+def events_of(signatures):
+    """Read a text into its events."""
+    return lambda text: tuple(signatures.read([text.encode() if isinstance(text, str) else text]))
+
+
+@pytest.fixture(scope="session")
+def real_logs():
+    """The logs of real starts of vLLM's CPU build, by file name; ``README.md`` in the archive says what they are."""
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress((TESTS / "cases/real_logs.tar.xz").read_bytes()))) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive if member.name.endswith(".log")}
+
+
+@pytest.fixture(scope="session")
+def real_log_index():
+    """One row per real log: its version, what became of it, and the line that tells the cause."""
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress((TESTS / "cases/real_logs.tar.xz").read_bytes()))) as archive:
+        return [json.loads(line) for line in archive.extractfile("index.jsonl")]
+
+
+@pytest.fixture(scope="session")
+def crash_cases():
+    return _rows("crashes.jsonl")
+
+
+@pytest.fixture(scope="session")
+def start_cases():
+    return _rows("starts.jsonl")
+
+
+def _rows(name):
+    return [json.loads(line) for line in (TESTS / "cases" / name).read_text(encoding="utf-8").splitlines()]
