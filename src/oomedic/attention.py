@@ -4,10 +4,12 @@ Mirrors vllm/v1/kv_cache_interface.py (page_size_bytes, max_memory_usage_bytes).
 refused, never sized as if it were full attention.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import lcm
 from typing import Final, Literal, NamedTuple
 
-from oomedic.cache_layers import Attention, CacheLayer, CrossAttention, Latent, State
+from oomedic.cache_layers import Attention, CacheLayer, Compressed, CrossAttention, Latent, State
+from oomedic.errors import UsageError
 from oomedic.modules import ceil_div, round_up
 from oomedic.quantization.scheme import DTYPE_BYTES
 from oomedic.units import Bytes
@@ -18,6 +20,9 @@ Kind = Literal["full", "latent", "sliding", "chunked", "state", "cross"]
 SPARSE_FP8_ROW: Final = 656
 """Bytes of one fp8_ds_mla row: 512 fp8 values, 4 float32 scales and 64 rotary values in bf16."""
 
+_V4_BLOCK: Final = 256
+_V4_ROW: Final = 576
+
 
 class CacheSettings(NamedTuple):
     """What the engine's configuration and version say about the cache.
@@ -26,6 +31,9 @@ class CacheSettings(NamedTuple):
     that the attention backend forces on latent layers; ``row_pad`` is the multiple to which a latent row is padded;
     ``latent`` False for releases that keep full heads instead; ``sparse_fp8`` when sparse attention stores its fp8 rows
     with scales (fp8_ds_mla). ``sliding`` and ``chunked`` tell whether the release cuts such layers at all.
+
+    ``states`` tells what becomes of recurrent states: they share the pool's pages, stand outside it (V0), or the release
+    refuses models with them. ``state_mode`` is vLLM's mamba_cache_mode, ``state_page`` the size they are padded to.
     """
 
     block_size: int
@@ -37,7 +45,11 @@ class CacheSettings(NamedTuple):
     sparse_fp8: bool = False
     sliding: bool = True
     chunked: bool = True
+    states: Literal["paged", "outside", "refused"] = "paged"
     state_mode: str = "none"
+    state_align: int = 16
+    latent_align: int = 128
+    state_page: Bytes | None = None
     max_model_len: int = 0
 
 
@@ -64,6 +76,42 @@ class Request(NamedTuple):
     speculative: int = 0
 
 
+def layer_specs(layers: Sequence[CacheLayer], settings: CacheSettings) -> tuple[CacheSpec, ...]:
+    """Return what all layers of a worker keep, in their order.
+
+    Raises:
+        UsageError: ``states-unsupported`` where the release cannot serve layers that keep a state.
+    """
+    fitted = _fitted(layers, settings)
+    return tuple(spec for layer in layers for spec in cache_specs(layer, fitted))
+
+
+def _fitted(layers: Sequence[CacheLayer], settings: CacheSettings) -> CacheSettings:
+    """Enlarge the attention block until its page holds a recurrent state, as hybrid models need it.
+
+    Mirrors HybridAttentionMambaModelConfig (vllm/model_executor/models/config.py, later platforms/interface.py).
+    """
+    states = [layer for layer in layers if isinstance(layer, State)]
+    attending = [layer for layer in layers if isinstance(layer, Attention | Latent)]
+    if states and settings.states == "refused":
+        raise UsageError("states-unsupported")
+    if not states or settings.states == "outside":
+        return settings
+    if not attending:
+        return settings._replace(state_mode="none")
+    largest = max(_state_bytes(state, settings) for state in states)
+    latent = isinstance(attending[0], Latent)
+    align = settings.latent_align if latent else settings.state_align
+    single = settings._replace(block_size=1, latent_block_size=1 if latent else None)
+    token = max(spec.page for spec in cache_specs(attending[0], single))
+    if settings.state_mode == "all":
+        align = lcm(align, next((state.chunk for state in states if state.chunk), align))
+    block = max(settings.block_size, align * ceil_div(largest, align * token))
+    return settings._replace(
+        block_size=block, latent_block_size=block if latent else None, state_page=block * token
+    )
+
+
 def cache_specs(layer: CacheLayer, settings: CacheSettings) -> tuple[CacheSpec, ...]:
     """Return what one layer keeps, per cache that it has (a sparse indexer is a second one)."""
     if isinstance(layer, Attention):
@@ -73,7 +121,9 @@ def cache_specs(layer: CacheLayer, settings: CacheSettings) -> tuple[CacheSpec, 
     if isinstance(layer, CrossAttention):
         page = round(2 * layer.kv_heads * layer.head_size * settings.element_bytes * settings.block_size)
         return (CacheSpec("cross", settings.block_size, page, tokens=layer.tokens),)
-    return (_state(layer, settings),)
+    if isinstance(layer, Compressed):
+        return _compressed(layer, settings)
+    return () if settings.states == "outside" else (_state(layer, settings),)
 
 
 def pages(spec: CacheSpec, request: Request) -> int:
@@ -98,7 +148,7 @@ def _latent(layer: Latent, settings: CacheSettings) -> tuple[CacheSpec, ...]:
         return (_attention(full, settings),)
     block = settings.latent_block_size or settings.block_size
     row = round_up(layer.width, settings.row_pad) * settings.element_bytes
-    if layer.index_size and settings.sparse_fp8:
+    if settings.sparse_fp8:
         row = SPARSE_FP8_ROW
     specs = [CacheSpec("latent", block, round(row * block))]
     if layer.index_size:
@@ -107,10 +157,39 @@ def _latent(layer: Latent, settings: CacheSettings) -> tuple[CacheSpec, ...]:
     return tuple(specs)
 
 
+def _compressed(layer: Compressed, settings: CacheSettings) -> tuple[CacheSpec, ...]:
+    """Return the caches of a DeepSeek V4 layer (vllm/models/deepseek_v4): pages are padded to whole rows of 576 bytes.
+
+    Keys take 448 fp8 values, 64 rotary ones in bf16 and scales; what the compressors keep is float32.
+    """
+    del settings  # the layout is fixed: fp8 keys, blocks of 256 tokens
+    key = layer.width + 72
+    specs = [_v4_spec("sliding", 64, 64 * key, layer.window)]
+    if layer.ratio:
+        wide = 2 if layer.index_size else 1
+        block, window = (4, 2 * layer.ratio) if layer.index_size else (8, layer.ratio)
+        if layer.index_size:
+            index = layer.index_size + 4
+            specs.append(_v4_spec("latent", _V4_BLOCK, _V4_BLOCK // layer.ratio * index))
+            specs.append(_v4_spec("sliding", block, block * 2 * wide * layer.index_size * 4, window))
+        specs.append(_v4_spec("latent", _V4_BLOCK, _V4_BLOCK // layer.ratio * key))
+        specs.append(_v4_spec("sliding", block, block * 2 * wide * layer.width * 4, window))
+    return tuple(specs)
+
+
+def _v4_spec(kind: Kind, block: int, page: Bytes, window: int | None = None) -> CacheSpec:
+    return CacheSpec(kind, block, round_up(page, _V4_ROW), window)
+
+
 def _state(layer: State, settings: CacheSettings) -> CacheSpec:
+    page = settings.state_page or _state_bytes(layer, settings)
+    block = settings.max_model_len if settings.state_mode == "none" else settings.block_size
+    return CacheSpec("state", block, page, mode=settings.state_mode)
+
+
+def _state_bytes(layer: State, settings: CacheSettings) -> Bytes:
     temporal = DTYPE_BYTES[layer.temporal_dtype] if layer.temporal_dtype else settings.model_bytes
-    page = layer.convolution * settings.model_bytes + layer.temporal * temporal
-    return CacheSpec("state", settings.max_model_len, page, mode=settings.state_mode)
+    return layer.convolution * settings.model_bytes + layer.temporal * temporal
 
 
 def _growing(spec: CacheSpec, request: Request) -> int:

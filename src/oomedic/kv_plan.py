@@ -152,8 +152,11 @@ def _tokens(cut: Layout, blocks: int, concurrency: float, request: Request, rule
 
 def _promoted(layers: tuple[CacheSpec, ...]) -> tuple[CacheSpec, ...]:
     """Turn windowed layers into full ones where the model has both (vllm unify_hybrid_kv_cache_specs)."""
-    if not any(spec.kind in {"full", "latent"} for spec in layers):
+    kinds = {spec.kind for spec in layers}
+    if not kinds & {"full", "latent"} or len(kinds) == 1:
         return layers
+    if "state" in kinds:
+        raise UsageError("hybrid-manager-needed")
     windowed = {"sliding", "chunked"}
     return tuple(spec._replace(kind="full", window=None) if spec.kind in windowed else spec for spec in layers)
 

@@ -156,7 +156,10 @@ def attention_caches(config: Config, shard: Shard) -> tuple[tuple[Attention, ...
     kept, size = shard.key_value_heads(key_value_heads(config)), head_dim(config)
     value = first(config, "v_head_dim")
     different = int(value) if value and int(value) != size else None
-    return tuple((Attention(kept, size, different, window),) for window in windows(config))
+    seen = windows(config)
+    if config.get("model_type") in shard.release.get("windowed_throughout", ()):
+        seen = (next(filter(None, seen), None),) * len(seen)
+    return tuple((Attention(kept, size, different, window),) for window in seen)
 
 
 def _mlp(config: Config, shard: Shard, switches: Switches) -> tuple[Module, ...]:

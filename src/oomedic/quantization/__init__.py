@@ -64,16 +64,18 @@ def scheme_of(
     if method is None:
         return plain(element_bytes)
     reader = _READERS.get(method)
-    return reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype"))) if reader else None
+    return (
+        reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype"))) if reader else None
+    )
 
 
 def quantization_block(config: Mapping[str, Any]) -> Block:
-    """Return the quantization_config, with what ModelOpt keeps in hf_quant_config.json folded in."""
+    """Return the quantization_config; where there is none, what ModelOpt keeps in hf_quant_config.json."""
     text = config.get("text_config") or {}
     block = dict(config.get("quantization_config") or text.get("quantization_config") or {})
     separate = config.get("hf_quant_config") or block.pop("hf_quant_config", None)
-    if separate:
-        block = {"quant_method": "modelopt", **separate.get("quantization", separate), **block}
+    if separate and not block:
+        block = dict(separate.get("quantization", separate))
     if "quant_algo" in block:
         block.setdefault("quant_method", "modelopt")
     return block

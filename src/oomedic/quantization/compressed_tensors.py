@@ -80,5 +80,7 @@ def _kind(group: Block, element_bytes: int) -> Kind | None:
     if bits in {4, 8}:
         size = weights.get("group_size") or -1
         asymmetric = weights.get("symmetric") is False
-        return PackedIntegers(bits, int(size), asymmetric, shape_tensor=True, element_bytes=element_bytes, expert_index=True)
+        return PackedIntegers(
+            bits, int(size), asymmetric, shape_tensor=True, element_bytes=element_bytes, expert_index=True
+        )
     return None

@@ -20,7 +20,12 @@ class NvFp4(NamedTuple):
         """Return packed weight, block scales and the global scales of each fused part."""
         elements = module.inputs * sum(module.outputs)
         scales = [len(module.outputs) * 4] * (1 + self.input_scales)
-        return (elements // 2, sum(module.outputs) * (module.inputs // self.group_size), *scales, *bias_of(module, self.element_bytes))
+        return (
+            elements // 2,
+            sum(module.outputs) * (module.inputs // self.group_size),
+            *scales,
+            *bias_of(module, self.element_bytes),
+        )
 
     def experts(self, module: Experts) -> Sizes:
         """Return the same for all experts of a layer."""
