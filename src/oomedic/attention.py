@@ -133,7 +133,8 @@ def pages(spec: CacheSpec, request: Request) -> int:
 
 def _attention(layer: Attention, settings: CacheSettings) -> CacheSpec:
     value_size = layer.value_size or layer.head_size
-    per_token = layer.kv_heads * (layer.head_size + value_size) * settings.element_bytes
+    element_bytes = settings.model_bytes if layer.own_dtype else settings.element_bytes
+    per_token = layer.kv_heads * (layer.head_size + value_size) * element_bytes
     page = round(per_token * settings.block_size)
     if layer.window is not None and settings.sliding:
         return CacheSpec("sliding", settings.block_size, page, layer.window)

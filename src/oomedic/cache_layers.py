@@ -7,7 +7,8 @@ class Attention(NamedTuple):
     """Keys and values of ``kv_heads`` heads on this rank.
 
     ``window`` is a sliding window, ``chunk`` a chunk of local attention (Llama 4), both in tokens; ``value_size`` is the
-    head size of the values where it differs.
+    head size of the values where it differs. ``own_dtype`` when the layer keeps the model's dtype whatever
+    kv_cache_dtype says.
     """
 
     kv_heads: int
@@ -15,6 +16,7 @@ class Attention(NamedTuple):
     value_size: int | None = None
     window: int | None = None
     chunk: int | None = None
+    own_dtype: bool = False
 
 
 class Latent(NamedTuple):

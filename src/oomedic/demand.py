@@ -4,13 +4,14 @@ A part that cannot be computed is None; nothing is guessed. Bands: weights by th
 release's file in data/engines.
 """
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from oomedic import cache_rules
 from oomedic.activation import Peak, activation_peak, sampler, speculative
 from oomedic.architectures import Stack, stack_of
-from oomedic.attention import CacheSettings, CacheSpec, Request, cache_specs
+from oomedic.attention import CacheSettings, Request, layer_specs
 from oomedic.cache_layers import State
+from oomedic.cache_rules import CacheUse
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
 from oomedic.figure import Figure, between, exactly
@@ -18,7 +19,6 @@ from oomedic.gpu import Gpu
 from oomedic.graphs import graph_memory
 from oomedic.kv_plan import Layout, PlanRules, layout
 from oomedic.modules import Shard
-from oomedic.quantization.scheme import DTYPE_BYTES
 from oomedic.units import GIB
 from oomedic.version import Version
 from oomedic.weights import Stage, Weights, stage_weights, stages
@@ -30,11 +30,14 @@ _TOWER_BAND: Final = 0.5
 
 
 class Demand(NamedTuple):
-    """The parts of one pipeline stage, and how its cache is cut. ``peak`` names the largest part of the activation."""
+    """The parts of one pipeline stage, and how its cache is cut. ``peak`` names the largest part of the activation.
+
+    Without a model nothing is assumed of what the engine needs beside its weights.
+    """
 
     stage: Stage
     weights: Figure | None
-    non_torch: Figure
+    non_torch: Figure | None
     activation: Figure | None
     cuda_graphs: Figure | None
     workspace: Figure
@@ -52,7 +55,7 @@ def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None
     """
     if checkpoint is None:
         nothing = Stage(0, 0, is_first=True, is_last=True)
-        return (Demand(nothing, None, non_torch(config), None, _eager(config), workspace(config), None, None),)
+        return (Demand(nothing, None, None, None, _eager(config), workspace(config), None, None),)
     stack = stack_of(checkpoint.config, shard_of(config))
     layers = len(stack.layers) if stack else 1
     return tuple(
@@ -63,30 +66,18 @@ def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None
 
 def shard_of(config: EngineConfig) -> Shard:
     """Return how one rank's share is cut."""
-    return Shard(config.tensor_parallel_size, config.data_parallel_size, config.flag("enable_expert_parallel"))
+    return Shard(
+        config.tensor_parallel_size,
+        config.data_parallel_size,
+        config.flag("enable_expert_parallel"),
+        whole_encoder=config.value("mm_encoder_tp_mode") == "data",
+        release=config.rules.weights,
+    )
 
 
 def plan_rules(config: EngineConfig) -> PlanRules:
     """Return the planner's rules of the release and generation."""
-    cache = config.rules.cache
-    grouped = config.generation == "V1" and cache["sliding"] == "windowed"
-    if not grouped:
-        return PlanRules(grouped=False, need="tokens" if config.generation == "V0" else "each-layer", tokens_line="blocks")
-    return PlanRules(
-        grouped=True,
-        need=str(cache["need"]),
-        tokens_line=str(cache["tokens_line"]),
-        group_ratio=float(cache.get("group_ratio", 1.0)),
-        unify_pages=bool(cache.get("unify_pages")),
-        pad_pages=bool(cache.get("pad_attention_pages")),
-        null_block=bool(cache.get("null_block")),
-        hybrid=_hybrid(config),
-    )
-
-
-def _hybrid(config: EngineConfig) -> bool:
-    """Tell whether the hybrid manager runs: it may be switched off, and a release may switch it off for local chunks."""
-    return not config.flag("disable_hybrid_kv_cache_manager")
+    return cache_rules.plan_rules(config.rules.cache, _cache_use(config))
 
 
 def request_of(config: EngineConfig, length: int) -> Request:
@@ -100,52 +91,28 @@ def request_of(config: EngineConfig, length: int) -> Request:
 
 def cache_settings(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> CacheSettings:
     """Return what decides the bytes of a block."""
-    cache = config.rules.cache
-    model_bytes = checkpoint.element_bytes(config.value("dtype"))
-    windowed = config.generation == "V1"
-    element_bytes = cache_element_bytes(checkpoint, config, model_bytes)
-    capability = gpu.capability[0] if gpu is not None and gpu.capability else 9
-    sparse = bool(checkpoint.text.get("index_topk"))
-    forced = cache.get("latent_block", {}).get(str(capability))
-    if sparse:
-        forced = cache.get("sparse_latent_block")
-    elif element_bytes == 1:
-        forced = forced or cache.get("latent_block_fp8", {}).get(str(capability))
-    return CacheSettings(
-        block_size=config.integer("block_size") or 16,
-        element_bytes=element_bytes,
-        model_bytes=model_bytes,
-        latent=_is_latent(checkpoint, config),
-        latent_block_size=forced if not config.is_given("block_size") else None,
-        row_pad=int(cache.get("row_pad", 1)) if config.generation == "V0" else 1,
-        sparse_fp8=sparse and element_bytes == 1,
-        sliding=windowed,
-        chunked=windowed and cache.get("chunked_local") == "windowed",
-        state_mode="align" if config.rules.defaults.get("hybrid_prefix_caching") else "none",
-        max_model_len=config.max_model_len or 0,
+    use = _cache_use(config)._replace(
+        model_type=str(checkpoint.text.get("model_type")),
+        model_bytes=checkpoint.element_bytes(config.value("dtype")),
+        capability=gpu.capability[0] if gpu is not None and gpu.capability else 9,
+        sparse=bool(checkpoint.text.get("index_topk")),
     )
+    scheme = checkpoint.scheme(config.value("quantization"), use.model_bytes)
+    element_bytes = cache_rules.element_bytes(config.rules.cache, use, scheme)
+    return cache_rules.cache_settings(config.rules.cache, use, element_bytes)
 
 
-def _is_latent(checkpoint: Checkpoint, config: EngineConfig) -> bool:
-    """Tell whether the release caches latent rows for this model type, or full heads."""
-    cache = config.rules.cache
-    listed = cache.get("latent_types", ())
-    return bool(cache.get("mla", True)) and (not listed or checkpoint.text.get("model_type") in listed)
-
-
-def cache_element_bytes(checkpoint: Checkpoint, config: EngineConfig, model_bytes: int) -> float:
-    """Return the bytes of one cached element: an fp8 cache where asked for, or where the checkpoint declares it."""
-    asked = str(config.value("kv_cache_dtype") or "auto")
-    if asked == "auto":
-        scheme = checkpoint.scheme(config.value("quantization"), model_bytes)
-        declared = scheme.kv_cache_dtype if scheme else None
-        heeded = scheme is not None and scheme.method in config.rules.cache.get("declared_dtype", ())
-        return 1 if declared and heeded else model_bytes
-    if asked.startswith(("fp8", "int8", "uint8")):
-        return 1
-    if asked.startswith("nvfp4"):
-        return 0.5625
-    return DTYPE_BYTES.get(asked, model_bytes)
+def _cache_use(config: EngineConfig) -> CacheUse:
+    cached = config.value("enable_prefix_caching")
+    return CacheUse(
+        model_type="",
+        generation=config.generation,
+        block_size=config.integer("block_size") or None if config.is_given("block_size") else None,
+        kv_cache_dtype=str(config.value("kv_cache_dtype") or "auto"),
+        max_model_len=config.max_model_len or 0,
+        prefix_caching=bool(config.rules.defaults.get("hybrid_prefix_caching") if cached is None else cached),
+        hybrid_manager=not config.flag("disable_hybrid_kv_cache_manager"),
+    )
 
 
 def non_torch(config: EngineConfig) -> Figure:
@@ -207,7 +174,9 @@ def _tower(checkpoint: Checkpoint, config: EngineConfig, element: int) -> Figure
     size = (checkpoint.tower_parameters or 0) * element
     split = size // config.tensor_parallel_size
     band = round(size * _TOWER_BAND / 10)
-    return between(split - band, split, max(size, split + band), "computed", f"{checkpoint.where}:{checkpoint.id}:encoder")
+    return between(
+        split - band, split, max(size, split + band), "computed", f"{checkpoint.where}:{checkpoint.id}:encoder"
+    )
 
 
 def _estimated(checkpoint: Checkpoint, config: EngineConfig) -> Figure | None:
@@ -244,11 +213,10 @@ def _cut(
     if stack is None:
         return None
     layers = [layer for each in stack.layers[stage.start : stage.end] for layer in each.cache]
-    if any(isinstance(layer, State) for layer in layers) and not config.rules.cache.get("state_pages"):
-        return None
     settings = cache_settings(checkpoint, config, gpu)
-    specs: Sequence[CacheSpec] = [spec for layer in layers for spec in cache_specs(layer, settings)]
-    return layout(specs, plan_rules(config))
+    if settings.states == "refused" and any(isinstance(layer, State) for layer in layers):
+        return None
+    return layout(layer_specs(layers, settings), plan_rules(config))
 
 
 def _whole() -> Stage:
