@@ -50,6 +50,19 @@ def only(raw):
         ("Nov 30 15:29:41 node-1 vllm[12]: INFO 11-30 15:29:41 [api.py:1] x", "x", None),
         ('I0806 21:52:45.863589 1 pb_stub.cc:366] "Failed', '"Failed', None),
         ('WARN  PyProcess W-252-model-stderr:   File "a.py"', '  File "a.py"', None),
+        ("Aug 19 18:34:30 vllm vllm[8707]: (APIServer pid=8707)     return cls(", "    return cls(", "APIServer"),
+        (
+            (
+                "INFO 2025-11-19T20:16:36.096Z [resource.labels.containerName: vllm] (EngineCore_DP0 pid=270) "
+                "ERROR 11-19 12:16:36 [v1/engine/core.py:842] x"
+            ),
+            "x",
+            "EngineCore_DP0",
+        ),
+        ("2026-06-09 14:01:54.604 [Info] (Process) (APIServer pid=42406) x", "x", "APIServer"),
+        ("(pid=53316) x", "x", None),
+        ("> **(VllmWorker rank=5 pid=50999) ERROR 07-07 15:19:48 [m.py:492] x", "x", "VllmWorker rank=5"),
+        ("> [multiproc_executor.py:492] ValueError: x", "ValueError: x", None),
         ("(Worker pid=1) x [repeated 30x across cluster]", "x", "Worker pid=1"),
         ("x [repeated 3x across cluster] (Ray deduplicates logs by default.)", "x", None),
         ("Capturing CUDA graphs (mixed prefill-decode, PIECEWISE): 5%", None, None),
@@ -132,6 +145,7 @@ def test_other_bytes_pass_as_they_are(raw, size):
         ("ValueError: a", "", False),
         ("(Worker_TP0 pid=1) ValueError: a", "(Worker_TP1 pid=2) b", False),
         ("(Worker_TP0 pid=1) ValueError: a", "(Worker_TP0 pid=1) b", True),
+        ("vllm serve \\", "    Qwen/Qwen3-8B \\", True),
     ],
 )
 def test_what_continues_a_message(first, after, same_message):

@@ -306,6 +306,21 @@ def test_a_broken_message_is_read_as_if_it_were_whole(events_of, name, width, wi
     assert fields(event) == fields(wanted)
 
 
+def test_a_command_over_several_lines_is_one_command(events_of):
+    log = "$ vllm serve \\\n    Qwen/Qwen3-8B --api-key abc \\\n    --max-model-len 4096\nINFO:     Started\n"
+    (event,) = events_of(log)
+    assert event.fields["command"] == "vllm serve Qwen/Qwen3-8B --api-key *** --max-model-len 4096"
+
+
+def test_what_the_container_runtime_cut_is_put_together_again(events_of):
+    cut = "2025-05-01T10:00:00.1Z stderr {} {}\n"
+    log = cut.format("P", "Available KV cache mem") + cut.format("F", "ory: 35.68 GiB") + cut.format("F", "and more")
+    assert not events_of(log)
+    log = cut.format("P", "Available KV cache memory: 35.") + cut.format("F", "68 GiB") + cut.format("F", "and more")
+    (event,) = events_of(log)
+    assert event.fields["kv_cache"].value == round(35.68 * GIB)
+
+
 def test_an_argument_stands_on_the_line_before_what_is_wrong_with_it(events_of):
     log = (
         "(APIServer pid=1) pydantic_core._pydantic_core.ValidationError: 1 validation error for CacheConfig\n"

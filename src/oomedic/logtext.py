@@ -50,10 +50,11 @@ _PREFIX: Final = re.compile(
     r"|\[[IWEF][^\]\n]{0,80}\.(?:cpp|cu|h|hpp|cc):\d{1,6}\] ?"  # c10: torch
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: "  # syslog
     rf"|{_LEVEL}(?:\s{{1,4}}PyProcess \S{{1,80}}: ?|:\s{{1,5}})"  # DJL serving, uvicorn
+    r"|\[(?i:debug|info|warn|warning|error)\] ?(?:\(Process\) )?|[>*]{1,4} ?"  # launchers; quoted in a report
     r"|\[[\w./-]{1,120}\.py(?::\d{1,6})?\]\s{0,2}"  # what is left of a shortened header
     r"|\[?[\w.-]{1,120}(?:/[\w.-]{1,120})?\]?\s{1,60}\|\s"  # Compose, stern, honcho
     r"|(?P<rank>[(\[](?:(?:rank|Stage-)\d{1,5}|(?:Vllm)?Worker[\w-]{0,60}|EngineCore\w{0,40}|A[pP][iI]Server\w{0,40}"
-    r"|[A-Za-z][\w:.-]{0,60}(?: rank=\d+)?,? pid=\d+(?:, ip=[\w.:]+)?)[)\]]:? ?)"
+    r"|(?:[A-Za-z][\w:.-]{0,60}(?: rank=\d+)?,? )?pid=\d+(?:, ip=[\w.:]+)?)[)\]]:? ?)"
 )
 _RANK: Final = re.compile(
     r"[(\[]((?:rank\d|(?:Vllm)?Worker|EngineCore|A[pP][iI]Server)[\w-]{0,60}[)\]]"
@@ -91,12 +92,17 @@ def lines(raw: bytes) -> tuple[Line, ...]:
     return tuple(line for part in _parts(text) for line in _line(part, _NESTED))
 
 
+def goes_on(line: Line) -> bool:
+    """Say whether a line itself tells that the next one belongs to it: cut by the runtime, or ended by a backslash."""
+    return line.partial or line.text.rstrip().endswith("\\")
+
+
 def continues(first: Line, after: Line) -> bool:
     """Say whether ``after`` may be the rest of a message that begins in ``first`` and was broken by a console.
 
     It has no header of its own, comes from the same process and does not look like the beginning of something else.
     """
-    if first.partial:
+    if goes_on(first):
         return True
     if after.headed or not after.text or (after.rank or first.rank) != first.rank:
         return False
@@ -146,7 +152,7 @@ def _is_heading(prefix: re.Match[str]) -> bool:
     """A time of the container runtime stands before every line; a logger's own begins a message."""
     if prefix["time"]:
         return not prefix["tag"] and " " in prefix["time"]
-    return prefix["rank"] is None and not prefix[0].startswith("[pod/") and "|" not in prefix[0]
+    return prefix["rank"] is None and not prefix[0].startswith(("[pod/", ">", "*")) and "|" not in prefix[0]
 
 
 def _rank(prefix: str) -> str | None:

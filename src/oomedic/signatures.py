@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from oomedic.hits import Hit, hits
-from oomedic.logtext import Line, continues, lines, to_utf8
+from oomedic.logtext import Line, continues, goes_on, lines, to_utf8
 from oomedic.redaction import redact
 from oomedic.signature import Field, Kind, Match, Signature, is_complete, match, signature_of, typed
 
@@ -142,7 +142,7 @@ def _may_go_on(signature: Signature, line: Line, found: Match | None) -> bool:
     """Say whether the lines around may hold the rest of the message."""
     if signature.kind in _NEVER_BROKEN or signature.pattern is None:
         return False
-    if found is None or line.partial:
+    if found is None or goes_on(line):
         return True
     return len(line.text) <= _CONSOLE and (found.end >= len(line.text.rstrip()) or not is_complete(signature, found))
 
@@ -182,10 +182,12 @@ def _broken(hit: Hit, line: Line, after: list[Line], glue: str) -> Iterator[_Tex
 
 
 def _continuation(line: Line, raws: Iterable[bytes]) -> list[Line]:
+    """Take the lines that continue the message, as far as each says so itself or looks like it."""
     after: list[Line] = []
     for raw in raws:
         later = (lines(raw) or (Line(""),))[0]
-        if not continues(after[-1] if line.partial and after else line, later):
+        previous = after[-1] if after else line
+        if not goes_on(previous) and (goes_on(line) or not continues(line, later)):
             break
         after.append(later)
     return after
@@ -198,7 +200,7 @@ def _joined(parts: list[Line], number: int, glue: str) -> _Text:
     for previous, part in pairwise(parts):
         number_cut = part.text[:1].isdigit() and text.rstrip(".")[-1:].isdigit()
         whole = glue == "" or previous.partial or number_cut
-        text = text if whole else text.rstrip() + glue
+        text = text if whole else text.rstrip().removesuffix("\\").rstrip() + glue
         starts.append(len(text))
         text += part.text if whole else part.text.lstrip()
     return _Text(text, parts[0].rank, number, tuple(starts))
