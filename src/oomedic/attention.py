@@ -107,9 +107,7 @@ def _fitted(layers: Sequence[CacheLayer], settings: CacheSettings) -> CacheSetti
     if settings.state_mode == "all":
         align = lcm(align, next((state.chunk for state in states if state.chunk), align))
     block = max(settings.block_size, align * ceil_div(largest, align * token))
-    return settings._replace(
-        block_size=block, latent_block_size=block if latent else None, state_page=block * token
-    )
+    return settings._replace(block_size=block, latent_block_size=block if latent else None, state_page=block * token)
 
 
 def cache_specs(layer: CacheLayer, settings: CacheSettings) -> tuple[CacheSpec, ...]:

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from oomedic.demand import Demand
 from oomedic.engine import EngineConfig
-from oomedic.figure import Figure, Origin, between, exactly
+from oomedic.figure import Figure, between, exactly
 from oomedic.units import Bytes
 
 ItemName = Literal["weights", "non_torch", "activation", "cuda_graphs", "kv_cache"]
@@ -57,9 +57,9 @@ def requested_memory(total: Figure | None, config: EngineConfig) -> Figure | Non
         return None
     share = config.utilization
     setting = config.settings["gpu_memory_utilization"]
-    where = f"{total.where} x {setting.where}" if setting.origin == "given" else f"{total.where} x {share:g}"
-    origin: Origin = "printed" if total.origin == "printed" else "computed"
-    return Figure(round(total.value * share), round(total.low * share), round(total.high * share), origin, where)
+    where = f"{total.where} x {share:g}" if setting.origin == "default" else f"{total.where} x {setting.where}"
+    low, value, high = (round(size * share) for size in (total.low, total.value, total.high))
+    return between(low, value, high, "computed", where)
 
 
 def available_memory(
@@ -100,7 +100,7 @@ def budget_of(
     items = tuple(
         Item(name, pool if name == "kv_cache" else parts.get(name), is_inside(name, config)) for name in ITEMS
     )
-    return Budget(device.total, device.free_at_start, requested, _left(requested, items), items, available)
+    return Budget(device.total, device.free_at_start, requested, _left(requested, available, items), items, available)
 
 
 def parts_of(demand: Demand) -> dict[ItemName, Figure | None]:
@@ -124,11 +124,19 @@ def _pool(available: Figure | None, needed: Bytes | None) -> Figure | None:
     return available
 
 
-def _left(requested: Figure | None, items: tuple[Item, ...]) -> Figure | None:
-    """Return the rest exactly, so that inside parts and the rest always make up the request."""
+def _left(requested: Figure | None, available: Figure | None, items: tuple[Item, ...]) -> Figure | None:
+    """Return the rest exactly, so that inside parts and the rest make up the request.
+
+    Where parts are unknown but the engine printed what it has for its cache, the rest is what the cache lacks.
+    """
     if requested is None:
         return None
     taken = [item.figure for item in items if item.inside and item.figure is not None]
+    if any(figure is available for figure in taken):
+        return exactly(0, "computed", "requested - inside parts")  # the cache takes all that is available
+    pool = next(item.figure for item in items if item.name == "kv_cache")
+    if available is not None and pool is not None and any(item.inside and item.figure is None for item in items):
+        return available.minus(pool)._replace(where="available - one request")
     value = requested.value - sum(figure.value for figure in taken)
     low = requested.low - sum(figure.high for figure in taken)
     high = requested.high - sum(figure.low for figure in taken)

@@ -157,7 +157,7 @@ def _overridden(rows: Sequence[Row], yours: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def _nearest_codes(wanted: str, pages: Mapping[str, Row]) -> tuple[str, ...]:
-    from difflib import get_close_matches  # noqa: PLC0415 - only a code that is wrong needs it
+    from difflib import get_close_matches  # only a code that is wrong needs it
 
     spelled = {known.lower(): known for known in pages} | {page["name"]: known for known, page in pages.items()}
     return tuple(dict.fromkeys(spelled[match] for match in get_close_matches(wanted, spelled, n=3, cutoff=0.5)))

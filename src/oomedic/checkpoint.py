@@ -65,7 +65,9 @@ class Checkpoint(NamedTuple):
     @property
     def experts(self) -> int:
         """Return the number of routed experts, 0 for a dense model."""
-        return int(first(self.text, "n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", default=0))
+        return int(
+            first(self.text, "n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", default=0)
+        )
 
     @property
     def is_known(self) -> bool:

@@ -135,9 +135,10 @@ def _words(
     variables, places = known
     words: list[Word] = []
     for index, item in enumerate(items(node)):
-        if not isinstance(item, ScalarNode):
-            continue
         origin, where = f"{field}/{index}", f"{field}[{index}]"
+        if not isinstance(item, ScalarNode):
+            words.append(Word("", unknown=(where,), where=where))
+            continue
         places[origin] = Place(item, f"{pointer}/{pointer_token(str(index))}", whole=True)
         words.append(_word(item.value, origin, variables)._replace(where=where))
     return words

@@ -2,21 +2,23 @@
 
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.finding import Finding
-from oomedic.phase_order import ORDER
+from oomedic.hf_config import dtype_of
 from oomedic.version import parse_version
 from oomedic.versions import printed_version
 
 _SHOWN = 3
 
 
-def contradictions(evidence: Evidence, finding: Finding) -> tuple[Claim, ...]:
+def contradictions(evidence: Evidence) -> tuple[Claim, ...]:
     """Return what does not agree: card, model, version."""
-    return (*_model(evidence), *_card(evidence), *_weights(evidence, finding), *_version(evidence))
+    return (*_model(evidence), *_card(evidence), *_weights(evidence), *_version(evidence))
 
 
 def _model(evidence: Evidence) -> tuple[Claim, ...]:
     checkpoint, requested = evidence.checkpoint, evidence.requested_model
+    if checkpoint is not None and checkpoint.where == "name":
+        base = ", ".join(evidence.nearest_models)
+        return (claim("evidence.model-stored", "catalogue", requested=checkpoint.id, base=base),)
     if checkpoint is None or requested is None or checkpoint.id.lower() == requested.lower():
         return ()
     if checkpoint.where != "catalogue":
@@ -33,18 +35,15 @@ def _card(evidence: Evidence) -> tuple[Claim, ...]:
     return (claim("evidence.other-gpu", total.where, total=total.value, named=gpu.name, cards=names, **band),)
 
 
-def _weights(evidence: Evidence, finding: Finding) -> tuple[Claim, ...]:
+def _weights(evidence: Evidence) -> tuple[Claim, ...]:
     """Say that what was loaded cannot be the checkpoint as we know it: the engine got past its weights."""
-    checkpoint, total = evidence.checkpoint, evidence.known.total or (evidence.gpu.memory if evidence.gpu else None)
-    if finding.phase not in ORDER or ORDER.index(finding.phase) <= ORDER.index("weights_load"):
-        return ()
-    if checkpoint is None or total is None or evidence.known.weights is not None or evidence.assessment is None:
-        return ()
-    weights = evidence.assessment.budget.item("weights")
-    if weights is None or weights.low <= total.high:
+    checkpoint, weights = evidence.checkpoint, evidence.expected_weights
+    total = evidence.assessment.budget.total if evidence.assessment else None
+    if checkpoint is None or weights is None or total is None:
         return ()
     sizes = {"weights": weights.value, "total": total.value}
-    return (claim("evidence.other-weights", weights.where, model=checkpoint.id, **sizes),)
+    dtype = dtype_of(checkpoint.config)
+    return (claim("evidence.other-weights", weights.where, model=checkpoint.id, dtype=dtype, **sizes),)
 
 
 def _version(evidence: Evidence) -> tuple[Claim, ...]:

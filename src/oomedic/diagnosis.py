@@ -22,7 +22,7 @@ def diagnose(evidence: Evidence, causes: Iterable[Cause]) -> Diagnosis:
     findings = sorted((finding for _, finding in found if finding.code not in narrowed), key=_order)
     if findings:
         first = findings[0]
-        findings[0] = first._replace(because=(*first.because, *contradictions(evidence, first)))
+        findings[0] = first._replace(because=(*first.because, *contradictions(evidence)))
     error = None if findings else first_error(evidence.events)
     return Diagnosis(tuple(findings), (), missing_evidence(evidence, tuple(findings)), error)
 

@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from oomedic.assessment import NOTHING_KNOWN, Assessment, Known, assess
+from oomedic.assessment import Assessment, assess
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu
+from oomedic.known import NOTHING_KNOWN, Known
 from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
 from oomedic.phases import furthest, phase_at
 from oomedic.signatures import Event
+from oomedic.version import Version
 from oomedic.workload import Workload
 
 
@@ -32,9 +34,11 @@ class Subject(NamedTuple):
 class Evidence(NamedTuple):
     """One life of one container, or one configuration that has not run yet.
 
-    ``requested_model`` is the id or path that was asked for; ``nearest_models`` are known ids close to it when it is not
-    known itself. ``refused`` is why the arithmetic could not be done. ``cards`` are GPUs that print the total that the
-    log shows, where the GPU that was named does not. ``versions`` are the releases that remain possible.
+    ``requested_model`` is the id or path that was asked for; ``nearest_models`` are known ids close to it when it is
+    not known itself. ``refused`` is why the arithmetic could not be done. ``cards`` are GPUs that print the total that
+    the log shows, where the GPU that was named does not. ``expected_weights`` are those of the checkpoint as we know
+    it, where the run shows that it loaded something else. ``versions`` are the first and the last era that remain
+    possible, where the release is not known.
     """
 
     subject: Subject
@@ -51,6 +55,8 @@ class Evidence(NamedTuple):
     nearest_models: tuple[str, ...] = ()
     cards: tuple[Gpu, ...] = ()
     version_known: bool = False
+    versions: tuple[Version, Version] | None = None
+    expected_weights: Figure | None = None
 
     def all(self, *signatures: str) -> Iterator[Event]:
         """Return the events of these signatures, in the order of the log."""

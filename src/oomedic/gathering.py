@@ -12,7 +12,7 @@ from oomedic.arguments import (
     read_config_repr,
     read_namespace_repr,
 )
-from oomedic.assessment import Assessment, Known, assess, calibrate
+from oomedic.assessment import Assessment, assess, calibrate, widened
 from oomedic.catalogue import Catalogue
 from oomedic.checkpoint import Checkpoint, cache_facts, derived_max_model_len
 from oomedic.engine import EngineConfig, ModelFacts, configure
@@ -22,7 +22,9 @@ from oomedic.fields import text
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu
 from oomedic.instance import cards_of_labels
+from oomedic.known import Known
 from oomedic.known_models import Resolved
+from oomedic.phases import got_past_loading
 from oomedic.printed_figures import known_figures
 from oomedic.quantization import method_of, quantization_block
 from oomedic.rules import rules_at
@@ -31,6 +33,17 @@ from oomedic.versions import Release, generation, release_of
 from oomedic.workload import Workload
 
 _MODEL_ARGUMENTS: Final = ("model", "model_tag")
+_STATED: Final = (
+    ("kv_cache_too_small", "max_model_len", "max_model_len"),
+    ("kv_cache_too_small_v0", "max_model_len", "max_model_len"),
+    ("max_concurrency", "max_model_len", "max_model_len"),
+    ("free_memory_below_request", "gpu_memory_utilization", "gpu_memory_utilization"),
+    ("v0_memory_requested", "gpu_memory_utilization", "gpu_memory_utilization"),
+    ("memory_account", "gpu_memory_utilization", "gpu_memory_utilization"),
+    ("warm_up_out_of_memory", "requests", "max_num_seqs"),
+    ("mamba_blocks_too_few", "max_num_seqs", "max_num_seqs"),
+    ("chunked_prefill", "max_num_batched_tokens", "max_num_batched_tokens"),
+)
 _LABELS: Final = (
     "karpenter.k8s.aws/instance-gpu-name",
     "eks.amazonaws.com/instance-gpu-name",
@@ -53,7 +66,7 @@ class EngineOptions(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """The material about one life: its events, the command line, the manifest's engine, the model, and what was said."""
+    """The material about one life: events, command line, the manifest's engine, the model, and what the user says."""
 
     subject: Subject
     events: tuple[Event, ...]
@@ -66,17 +79,37 @@ class Sources(NamedTuple):
 def gather(sources: Sources, catalogue: Catalogue) -> Evidence:
     """Put together all that is known about one life.
 
+    Where the release is not known, the arithmetic is done for each era that remains, and the least favourable is shown
+    with bands that cover all of them.
+
     Raises:
         UnknownName: ``gpu-ambiguous`` or ``gpu-unknown`` for a GPU that the user named.
     """
-    args = given_arguments(sources)
     tag = sources.workload.engine_version if sources.workload else None
     release = release_of(sources.options.vllm, sources.events, tag, catalogue.engines(), catalogue.signatures())
+    if release.is_known:
+        return _gathered(sources, release, catalogue)
+    found = [_gathered(sources, release._replace(version=version), catalogue) for version in release.possible]
+    assessed = [evidence for evidence in found if evidence.assessment is not None]
+    if not assessed:
+        return found[0]
+    together = widened([evidence.assessment for evidence in assessed if evidence.assessment is not None])
+    worst = next(evidence for evidence in assessed if evidence.config is together.config)
+    return worst._replace(assessment=together, versions=(release.possible[0], release.possible[-1]))
+
+
+def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evidence:
+    args = given_arguments(sources)
     checkpoint = sources.model.checkpoint if sources.model else None
     printed = known_figures(sources.events)
     gpu, cards = _gpu(sources, printed.total, catalogue)
-    config = _config(args, checkpoint, gpu, release, sources.events, catalogue)
+    config = _config(args, checkpoint, gpu, _Engine(release, sources.events), catalogue)
     known, assessment, refused = _assess(checkpoint, config, gpu, _known(printed, sources.options, config))
+    expected = _weights_of_another_checkpoint(assessment, known, sources.events)
+    if expected is not None:
+        known, assessment, refused = _assess(
+            checkpoint, config, gpu, known._replace(other_weights=True, baseline=config)
+        )
     return Evidence(
         subject=_subject(sources, release, gpu),
         events=sources.events,
@@ -92,7 +125,26 @@ def gather(sources: Sources, catalogue: Catalogue) -> Evidence:
         nearest_models=sources.model.nearest if sources.model else (),
         cards=cards,
         version_known=release.is_known,
+        expected_weights=expected,
     )
+
+
+def _weights_of_another_checkpoint(
+    assessment: Assessment | None, known: Known, events: Sequence[Event]
+) -> Figure | None:
+    """Return the computed weights when the run got past loading although they are larger than the card."""
+    budget = assessment.budget if assessment else None
+    weights, total = (budget.item("weights"), budget.total) if budget else (None, None)
+    if weights is None or total is None or known.weights is not None or weights.low <= total.high:
+        return None
+    return weights if got_past_loading(events) else None
+
+
+class _Engine(NamedTuple):
+    """Which engine ran: its release, and the log that shows its generation and runner."""
+
+    release: Release
+    events: tuple[Event, ...]
 
 
 def given_arguments(sources: Sources) -> EngineArgs:
@@ -106,7 +158,7 @@ def given_arguments(sources: Sources) -> EngineArgs:
 
 def printed_arguments(events: Sequence[Event]) -> EngineArgs:
     """Read the arguments that the engine printed about itself; its final configuration says most."""
-    found = NOTHING_GIVEN
+    found = _implied_arguments(events)
     readers = (
         ("server_args", "namespace", read_namespace_repr),
         ("non_default_args", "arguments", read_arguments_repr),
@@ -117,6 +169,17 @@ def printed_arguments(events: Sequence[Event]) -> EngineArgs:
         if event is not None:
             found = merge(found, read(text(event, field) or "", f"log:{event.line}"))
     return found
+
+
+def _implied_arguments(events: Sequence[Event]) -> EngineArgs:
+    """Read the settings that error messages state in passing."""
+    implied: dict[str, Given] = {}
+    for event in events:
+        for signature, field, name in _STATED:
+            value = event.fields.get(field)
+            if event.signature == signature and isinstance(value, int | float) and name not in implied:
+                implied[name] = Given(value, f"log:{event.line}")
+    return EngineArgs(implied)
 
 
 def model_name(args: EngineArgs) -> str | None:
@@ -151,22 +214,17 @@ def _read_config(text_: str, where: str) -> EngineArgs:
 
 
 def _config(
-    args: EngineArgs,
-    checkpoint: Checkpoint | None,
-    gpu: Gpu | None,
-    release: Release,
-    events: Sequence[Event],
-    catalogue: Catalogue,
+    args: EngineArgs, checkpoint: Checkpoint | None, gpu: Gpu | None, engine: _Engine, catalogue: Catalogue
 ) -> EngineConfig:
-    rules = rules_at(release.version, catalogue.engines())
-    ran = generation(events)
+    rules = rules_at(engine.release.version, catalogue.engines())
+    ran = generation(engine.events)
     environment = dict(args.environment)
     if ran is not None and not rules.defaults.get("only_generation"):
         environment["VLLM_USE_V1"] = "1" if ran == "V1" else "0"
-    if any(event.signature == "v2_model_runner" for event in events):
+    if any(event.signature == "v2_model_runner" for event in engine.events):
         environment["VLLM_USE_V2_MODEL_RUNNER"] = "1"
     asked = args.given.get("quantization", Given(None, "")).value
-    facts = model_facts(checkpoint, asked, release)
+    facts = model_facts(checkpoint, asked, engine.release)
     return configure(args._replace(environment=environment), facts, gpu, rules)
 
 

@@ -213,7 +213,7 @@ def _beside(band: Figure, total: Bytes) -> Bytes:
 
 
 def _nearest(name: str, rows: Iterable[Row]) -> tuple[str, ...]:
-    from difflib import get_close_matches  # noqa: PLC0415 - only a name that is wrong needs it
+    from difflib import get_close_matches  # only a name that is wrong needs it
 
     spelled = {_without_maker(spelling): row["name"] for row in rows for spelling in gpu_names(row)}
     close = get_close_matches(_without_maker(name), spelled, n=2 * _NEAREST, cutoff=0.5)

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 from oomedic.catalogue import Catalogue, Model
 from oomedic.checkpoint import Checkpoint
 from oomedic.model_names import is_extension_of
+from oomedic.storage_words import quantization_of
 
 How = Literal["exact", "stored", "behind", "nearest"]
 
@@ -33,12 +34,26 @@ def resolve(name: str, catalogue: Catalogue) -> Resolved:
     behind = catalogue.model_behind(name)
     if behind is not None:
         return Resolved(name, checkpoint_of(behind), "behind")
+    stored = _stored(name, catalogue)
+    if stored is not None:
+        return stored
     nearest = catalogue.nearest_models(name)
     for candidate in nearest:
         model = catalogue.model(candidate) if is_extension_of(candidate, name) else None
         if model is not None:
             return Resolved(name, checkpoint_of(model), "nearest", nearest)
     return Resolved(name, None, None, nearest)
+
+
+def _stored(name: str, catalogue: Catalogue) -> Resolved | None:
+    """Take a known model in the form that the name says its weights have."""
+    found = catalogue.stored_in(name)
+    form = quantization_of(found.how) if found else None
+    if found is None or form is None:
+        return None
+    base = checkpoint_of(found.model)
+    config = {**base.config, "quantization_config": form}
+    return Resolved(name, base._replace(id=name, config=config, where="name", estimate=None), "stored", (base.id,))
 
 
 def checkpoint_of(model: Model) -> Checkpoint:

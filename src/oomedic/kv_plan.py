@@ -53,15 +53,16 @@ class Layout(NamedTuple):
 class KvPlan(NamedTuple):
     """What vLLM would print for a pool of ``available`` bytes.
 
-    ``needed`` is what one request of max_model_len takes, ``estimated_max_model_len`` the longest that fits (0: none).
+    ``needed`` is what one request of max_model_len takes, ``estimated_max_model_len`` the longest that fits (0: none). Both
+    sizes are None where an engine only told tokens.
     """
 
-    available: Bytes
+    available: Bytes | None
     blocks: int
     block_size: int
     tokens: int
     max_concurrency: float
-    needed: Bytes
+    needed: Bytes | None
     estimated_max_model_len: int
     fits: bool
 

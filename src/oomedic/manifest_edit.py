@@ -4,7 +4,7 @@ A change is made of splices and then proved: the text is read again, and nothing
 differ. Everything else stays byte for byte. What cannot be changed alone is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -20,6 +20,8 @@ from oomedic.yamlsplice import Splice, apply_splices, inside, refused, requoted
 from oomedic.yamltext import YamlFile, compose
 
 _MOST_OCCURRENCES: Final = 100
+_NEEDED: Final = frozenset(("model", "config"))
+_IN_CONFIG_MAP: Final = "ConfigMap/"
 
 
 class _Target(NamedTuple):
@@ -51,7 +53,7 @@ def edit(text: str, workload: Workload, argument: str, value: Value) -> str:
     """
     path = workload.edit_paths.get(argument)
     try:
-        if path is not None and path.object.startswith("ConfigMap/"):
+        if path is not None and path.object.startswith(_IN_CONFIG_MAP):
             return _edit_config(text, path, value)
         if value is None:
             return _remove(text, workload, argument)
@@ -151,6 +153,9 @@ def _in_pairs(line: Line) -> bool:
 
 def _remove(text: str, workload: Workload, argument: str) -> str:
     """Remove every occurrence: what a later one shadowed would count again."""
+    shadowed = [given.where for name, given in workload.arguments.shadowed if name == argument]
+    if argument in _NEEDED or any(where.startswith(_IN_CONFIG_MAP) for where in shadowed):
+        raise refused("needed" if argument in _NEEDED else "config-file")
     for _ in range(_MOST_OCCURRENCES):
         target = _find(text, workload)
         occurrence = _occurrence(target.line, workload, argument)
@@ -169,18 +174,18 @@ def _made(target: _Target, *changes: Change) -> str:
         if uses(target.root, change.node) != 1:
             reason = "shared"
             continue
-        for splice in _ways(target.file.text, change):
-            edited = apply_splices(target.file.text, [splice])
+        for splices in _ways(target.file.text, change):
+            edited = apply_splices(target.file.text, splices)
             if _proved(target, change, edited):
                 return edited
     raise refused(reason)
 
 
-def _ways(text: str, change: Change) -> Iterator[Splice]:
-    """Return the splice, and for a plain leaf one that adds the quotes that its new value may need."""
-    yield change.splice
+def _ways(text: str, change: Change) -> Iterator[Sequence[Splice]]:
+    """Return the splices, and for a plain leaf one that adds the quotes that its new value may need."""
+    yield change.splices
     if isinstance(change.node, ScalarNode) and not change.node.style:
-        yield requoted(text, change.node, change.values[change.node.event])
+        yield [requoted(text, change.node, change.values[change.node.event])]
 
 
 def _proved(target: _Target, change: Change, edited: str) -> bool:

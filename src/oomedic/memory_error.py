@@ -47,7 +47,9 @@ def out_of_memory(event: Event) -> OutOfMemory:
         unallocated = reserved.minus(allocated)
     own = figure("in_use") or _own_from_list(fields.get("others"), allocated, reserved)
     others = _others(total, free, own, fields.get("others"))
-    return OutOfMemory(event, figure("tried"), total, free, own, others, allocated, unallocated, figure("private_pools"))
+    return OutOfMemory(
+        event, figure("tried"), total, free, own, others, allocated, unallocated, figure("private_pools")
+    )
 
 
 def _own_from_list(listed: object, allocated: Figure | None, reserved: Figure | None) -> Figure | None:

@@ -79,7 +79,7 @@ class ModelTable:
 
         That is a guess from a name, for whoever says so: the files may hold anything.
         """
-        from oomedic.model_names import split_name  # noqa: PLC0415 - ids that are right need none of it
+        from oomedic.model_names import split_name  # ids that are right need none of it
 
         owner, name = split_name(path)
         found = self.find(f"{owner}/{name}") if owner else None
@@ -90,7 +90,7 @@ class ModelTable:
 
         "unsloth/Qwen3.8-27B-NVFP4" stores Qwen/Qwen3.8-27B, how: ("nvfp4",). A guess from a name, for whoever says so.
         """
-        from oomedic.model_names import split_name, split_storage  # noqa: PLC0415 - ids that are right need none of it
+        from oomedic.model_names import split_name, split_storage  # ids that are right need none of it
 
         plain, how = split_storage(split_name(name)[1])
         model = self.find(plain) if how else None
@@ -98,7 +98,7 @@ class ModelTable:
 
     def nearest(self, name: str, count: int) -> tuple[str, ...]:
         """Return the ids most like a name that is not known, the likest first."""
-        from oomedic.model_names import nearest_names  # noqa: PLC0415 - ids that are right need none of it
+        from oomedic.model_names import nearest_names  # ids that are right need none of it
 
         found = (self._row(key) for key in nearest_names(name, self._keys, count, _MIRRORS))
         return tuple(str(row["id"]) for row in found if row is not None)

@@ -33,7 +33,7 @@ def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterab
 
 
 def _edited(text: str, workload: Workload, change: Change) -> str:
-    from oomedic.manifest_edit import edit, edit_resource  # noqa: PLC0415 - YAML is loaded only for a manifest
+    from oomedic.manifest_edit import edit, edit_resource  # YAML is loaded only for a manifest
 
     text = edit(text, workload, change.target, change.after)
     if change.target == "tensor_parallel_size" and workload.gpu_resource == _GPU:
@@ -42,7 +42,7 @@ def _edited(text: str, workload: Workload, change: Change) -> str:
 
 
 def _diff(before: str, after: str, name: str) -> str:
-    from difflib import unified_diff  # noqa: PLC0415 - only where something changes
+    from difflib import unified_diff  # only where something changes
 
     return "".join(
         unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}")

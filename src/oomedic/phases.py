@@ -56,6 +56,13 @@ def furthest(events: Sequence[Event]) -> str | None:
     return max(reached, key=_index, default=None)
 
 
+def got_past_loading(events: Sequence[Event]) -> bool:
+    """Tell whether a log shows that the weights were loaded: a later mark, or an error that only later phases print."""
+    loading = ORDER.index("weights_load")
+    phases = [event.reached for event in events] + [event.phase for event in events if event.kind == "error"]
+    return any(_index(phase) > loading for phase in phases)
+
+
 def _same_rank(one: Event, other: Event) -> bool:
     return one.rank == other.rank or one.rank is None or other.rank is None
 

@@ -203,7 +203,7 @@ def _plan(evidence: Evidence, finding: Finding, known: Iterable[Cause], catalogu
 
 
 def _patch(plan: Plan, manifests: tuple[Manifest, ...], workload: Workload | None) -> Patch | None:
-    if plan.best is None or workload is None:
+    if plan.best is None or workload is None or plan.best.safety == "manual":
         return None
     texts = {manifest.path: manifest.text for manifest in manifests}
     return manifest_patch(texts, workload, plan.best.changes)
@@ -246,6 +246,7 @@ def _result(evidence: Evidence, diagnosis: Diagnosis | None, plan: Plan | None, 
         plan=plan,
         workload=evidence.workload,
         patch=patch,
+        versions=evidence.versions,
     )
 
 
@@ -276,7 +277,7 @@ def _budget_missing(evidence: Evidence) -> tuple[Claim, ...]:
 
 
 def _report(results: list[Result], library: Library) -> Report:
-    """Put the most telling result first: the first life that shows a cause, since later ones can be its consequences."""
+    """Put the most telling first: the first life that shows a cause, since later ones can be its consequences."""
     telling = sorted(results, key=lambda result: not (result.diagnosis and result.diagnosis.findings))
     return Report(tuple(telling), _versions(library))
 

@@ -2,22 +2,29 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from oomedic.assessment import Known
-from oomedic.engine import EngineConfig
-from oomedic.fields import size
+from oomedic.fields import count, size
 from oomedic.figure import Figure, between
+from oomedic.known import Known, PrintedCache
 from oomedic.memory_error import OOM_SIGNATURES
 from oomedic.signatures import Event
 
-_TOTALS = ("free_memory_below_request", "v0_memory_requested", "v0_memory_profile_sums", "memory_account", *OOM_SIGNATURES)
+_TOTALS = (
+    "free_memory_below_request",
+    "v0_memory_requested",
+    "v0_memory_profile_sums",
+    "memory_account",
+    *OOM_SIGNATURES,
+)
 
 
-def known_figures(events: Sequence[Event], baseline: EngineConfig | None = None) -> Known:
+def known_figures(events: Sequence[Event]) -> Known:
     """Return the figures that a log states, each from the rank where it is worst.
 
     Weights: the largest. KV cache: the smallest, for the plan takes the minimum over all workers.
     """
-    weights = _pick(events, max, ("model_loaded", "weights"), ("v0_memory_profile", "weights"), ("memory_account", "weights"))
+    weights = _pick(
+        events, max, ("model_loaded", "weights"), ("v0_memory_profile", "weights"), ("memory_account", "weights")
+    )
     return Known(
         total=_first(events, "total", _TOTALS),
         free_at_start=_first(events, "free", ("free_memory_below_request", "memory_account")),
@@ -31,11 +38,26 @@ def known_figures(events: Sequence[Event], baseline: EngineConfig | None = None)
         ),
         activation=_activation(events, weights),
         cuda_graphs=_pick(
-            events, max, ("graph_capture_done", "cuda_graphs"), ("memory_account", "cuda_graphs"), ("graph_estimate", "cuda_graphs")
+            events,
+            max,
+            ("graph_capture_done", "cuda_graphs"),
+            ("memory_account", "cuda_graphs"),
+            ("graph_estimate", "cuda_graphs"),
         ),
         pool=pool(events),
-        baseline=baseline,
+        cache=cache(events),
     )
+
+
+def cache(events: Sequence[Event]) -> PrintedCache | None:
+    """Return what a refused run said about one request, None when it was not refused for its length."""
+    event = next((each for each in events if each.signature in {"kv_cache_too_small", "kv_cache_too_small_v0"}), None)
+    length = count(event, "max_model_len")
+    if event is None or length is None:
+        return None
+    needed = size(event, "needed")
+    longest = count(event, "estimated_max_model_len")
+    return PrintedCache(length, count(event, "tokens"), needed.value if needed else None, longest)
 
 
 def pool(events: Sequence[Event]) -> Figure | None:
@@ -68,9 +90,7 @@ def _first(events: Sequence[Event], field: str, signatures: Iterable[str]) -> Fi
     return next((figure for event in events if event.signature in wanted and (figure := size(event, field))), None)
 
 
-def _pick(
-    events: Sequence[Event], choose: Callable[..., Figure], *places: tuple[str, str]
-) -> Figure | None:
+def _pick(events: Sequence[Event], choose: Callable[..., Figure], *places: tuple[str, str]) -> Figure | None:
     """Return the largest or smallest figure of the first kind of line that is there at all."""
     for signature, field in places:
         figures = [figure for event in events if event.signature == signature and (figure := size(event, field))]

@@ -10,6 +10,7 @@ from oomedic.evidence import Subject
 from oomedic.finding import Diagnosis
 from oomedic.given import Given
 from oomedic.plan import Plan
+from oomedic.version import Version
 from oomedic.workload import Workload
 
 OutcomeOrigin = Literal["printed", "computed"]
@@ -25,7 +26,8 @@ class Patch(NamedTuple):
 class Result(NamedTuple):
     """One subject. What does not apply is None.
 
-    ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached.
+    ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached. ``versions`` are the first and the last
+    era that the figures cover, where the release is not known.
     """
 
     subject: Subject
@@ -40,6 +42,7 @@ class Result(NamedTuple):
     workload: Workload | None = None
     patch: Patch | None = None
     arguments: Mapping[str, Given] = {}
+    versions: tuple[Version, Version] | None = None
 
     @property
     def budget(self) -> Budget | None:

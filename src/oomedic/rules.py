@@ -62,6 +62,11 @@ def releases(rows: Iterable[Table]) -> tuple[Version, ...]:
     return tuple(release for release, _ in _ordered(rows))
 
 
+def eras(rows: Iterable[Table]) -> tuple[tuple[Version, str], ...]:
+    """Return the releases that begin an era, with its name, oldest first."""
+    return tuple((release, str(row["era"])) for release, row in _ordered(rows) if "era" in row)
+
+
 def _ordered(rows: Iterable[Table]) -> list[tuple[Version, Table]]:
     known = ((parse_version(str(row["version"])), row) for row in rows)
     return sorted(((version, row) for version, row in known if version), key=lambda pair: pair[0])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oomedic.fields import text
-from oomedic.rules import releases
+from oomedic.rules import eras, releases
 from oomedic.signatures import Event
 from oomedic.version import Version, parse_version
 
@@ -15,7 +15,7 @@ class Release(NamedTuple):
     """The release that the arithmetic follows.
 
     ``origin`` is "given", "printed", "tagged" or "narrowed"; ``possible`` are the releases that remain when none of the
-    first three is known, each of them one in which something changed.
+    first three is known: the first of them, and those after it that begin an era.
     """
 
     version: Version
@@ -30,7 +30,10 @@ class Release(NamedTuple):
 
 
 def release_of(
-    given: str | None, events: Sequence[Event], tag: str | None, rows: Sequence[Mapping[str, Any]],
+    given: str | None,
+    events: Sequence[Event],
+    tag: str | None,
+    rows: Sequence[Mapping[str, Any]],
     signatures: Iterable[Mapping[str, Any]] = (),
 ) -> Release:
     """Return the release: what the user says wins, then what the log prints, then the image tag.
@@ -80,8 +83,5 @@ def _possible(
         if row["name"] in seen:
             since = max(since, parse_version(str(row.get("since", ""))) or since)
             until = min(until, parse_version(str(row.get("until", ""))) or until)
-    kept = tuple(release for release in all_releases if since <= release <= until)
-    if kept:
-        return kept
-    before = [release for release in all_releases if release <= since]
-    return (before[-1],)
+    first = [release for release in all_releases if release <= since][-1]
+    return (first, *(release for release, _ in eras(rows) if first < release <= until))

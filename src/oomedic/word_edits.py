@@ -18,10 +18,10 @@ _VALUE_AND_COMMA: Final = (",", ":")
 
 
 class Change(NamedTuple):
-    """A splice and what it is meant to do, so that it can be proved.
+    """Splices and what they are meant to do, so that it can be proved.
 
     Attributes:
-        splice: the characters that change.
+        splices: the characters that change.
         node: the leaf or list that they belong to.
         words: the words of the command line afterwards.
         values: new values of leaves, by their number among the file's events.
@@ -29,7 +29,7 @@ class Change(NamedTuple):
         removed: numbers of leaves that are gone.
     """
 
-    splice: Splice
+    splices: tuple[Splice, ...]
     node: Node
     words: tuple[str, ...]
     values: Mapping[int, str] = {}
@@ -118,6 +118,8 @@ def replace_word(line: Line, index: int, new: str, kept: int = 0) -> Change:
 
 def append_words(line: Line, new: Sequence[str]) -> Change:
     """Add words behind the last one: items of its list, or words of its program."""
+    if not line.words:
+        raise refused("no-arguments")
     last = line.words[-1]
     carrier = last.where.replace("[", "/").rstrip("]")
     texts = (*(word.text for word in line.words), *new)
@@ -134,7 +136,7 @@ def append_words(line: Line, new: Sequence[str]) -> Change:
     sequence = line.lists[listed[1]]
     behind = sequence.items[-1]
     number = behind.event if isinstance(behind, ScalarNode) else -1
-    return Change(appended(line.text, sequence, new), sequence, texts, added=(number, tuple(new)))
+    return Change((appended(line.text, sequence, new),), sequence, texts, added=(number, tuple(new)))
 
 
 def remove_words(line: Line, occurrence: Occurrence) -> tuple[Change, ...]:
@@ -166,15 +168,15 @@ def remove_words(line: Line, occurrence: Occurrence) -> tuple[Change, ...]:
 def _inside(line: Line, scalar: ScalarNode, part: tuple[int, int, str], words: tuple[str, ...]) -> Change:
     start, end, text = part
     value = scalar.value[:start] + text + scalar.value[end:]
-    return Change(inside(line.text, scalar, start, end, text), scalar, words, {scalar.event: value})
+    return Change((inside(line.text, scalar, start, end, text),), scalar, words, {scalar.event: value})
 
 
 def _without_items(line: Line, sequence: SequenceNode, part: tuple[int, int], words: tuple[str, ...]) -> Change:
     first, last = (sequence.items[index] for index in part)
     if not (isinstance(first, ScalarNode) and isinstance(last, ScalarNode)):
         raise refused("list-style")
-    splice = removed(line.text, sequence, *part)
-    return Change(splice, sequence, words, removed=range(first.event, last.event + 1))
+    splices = tuple(removed(line.text, sequence, *part))
+    return Change(splices, sequence, words, removed=range(first.event, last.event + 1))
 
 
 def _is_text(line: Line, word: Word, place: Place) -> bool:

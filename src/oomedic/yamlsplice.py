@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.errors import InputError
-from oomedic.yamlnodes import ScalarNode, SequenceNode, is_string
+from oomedic.yamlnodes import Node, ScalarNode, SequenceNode, is_string
 
 _BLANKS: Final = frozenset(" \t\r\n")
 _PROPERTIES: Final = re.compile(r"(?:[&!][^\s,\[\]{}]*\s+)*")
@@ -45,6 +45,8 @@ def inside(text: str, scalar: ScalarNode, start: int, end: int, new: str) -> Spl
     Raises:
         InputError: ``edit-refused``: the leaf is not written letter by letter.
     """
+    if not scalar.value:
+        raise refused("empty")
     spots = _spots(text, scalar)
     stands = not start or (start < end and scalar.value[start] not in _BLANKS)
     first = spots[start][0] if stands else spots[start - 1][1]
@@ -80,23 +82,15 @@ def appended(text: str, sequence: SequenceNode, values: Sequence[str]) -> Splice
     return Splice(end, end, "".join(f"{newline}{indent}{dash[0]}{value}" for value in written))
 
 
-def removed(text: str, sequence: SequenceNode, first: int, last: int) -> Splice:
+def removed(text: str, sequence: SequenceNode, first: int, last: int) -> list[Splice]:
     """Remove the items ``first`` to ``last`` (included) of a list, with their lines in block style."""
-    if last - first + 1 >= len(sequence.items):
-        raise refused("list-empty")
     nodes = sequence.items
-    if sequence.flow:
-        return (
-            Splice(nodes[first - 1].end, nodes[last].end, "")
-            if first
-            else Splice(nodes[0].start, nodes[last + 1].start, "")
-        )
-    start = text.rfind("\n", 0, nodes[first].start)
-    end = nodes[last]
-    if not isinstance(end, ScalarNode) or not re.fullmatch(r"\s*-[ \t]+", text[start + 1 : nodes[first].start]):
-        raise refused("list-style")
-    stop = _line_end(text, end)
-    return Splice(start, stop, "") if start >= 0 else Splice(0, text.find("\n", stop) + 1, "")
+    if last - first + 1 >= len(nodes):
+        raise refused("list-empty")
+    if not sequence.flow:
+        return [_line(text, node) for node in nodes[first : last + 1]]
+    start, end = (nodes[first - 1].end, nodes[last].end) if first else (nodes[0].start, nodes[last + 1].start)
+    return [Splice(start, end, "")]
 
 
 def refused(reason: str) -> InputError:
@@ -110,6 +104,17 @@ def _line_end(text: str, scalar: ScalarNode) -> int:
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     return stop - 1 if text[stop - 1 : stop] == "\r" else stop
+
+
+def _line(text: str, node: Node) -> Splice:
+    """Return the splice that removes the line of a list item."""
+    start = text.rfind("\n", 0, node.start) + 1
+    if not isinstance(node, ScalarNode) or not re.fullmatch(r"\s*-[ \t]+", text[start : node.start]):
+        raise refused("list-style")
+    stop = text.find("\n", _line_end(text, node))
+    if stop >= 0:
+        return Splice(start, stop + 1, "")
+    return Splice(start - len("\r\n" if text[:start].endswith("\r\n") else "\n"), len(text), "")
 
 
 def _spots(text: str, scalar: ScalarNode) -> list[tuple[int, int]]:

@@ -38,7 +38,7 @@ All releases that load mixtures of experts.
 
 Says
 ----
-summary: {model} has {active} active but {total_parameters} parameters in all, and all of them must be on the GPU.
+summary: {model} has {active:billions} active but {total_parameters:billions} parameters in all, and all of them must be on the GPU.
 size: Its weights take {all_weights:gib}, {weights:gib} on each GPU, which has {total:gib}.
 no-knob: No setting of memory or length helps: they come into play after the weights are loaded.
 """

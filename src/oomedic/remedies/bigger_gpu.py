@@ -14,9 +14,9 @@ When something else holds the memory, or a setting asks for more than any card o
 
 Says
 ----
-cost: Another kind of node: {instance} with {gpus} x {gpu} ({memory:gib} each), {price} USD per hour on demand.
-cost-unpriced: Another kind of node: {instance} with {gpus} x {gpu} ({memory:gib} each).
-step: Schedule the pod on a node of type {instance} with {gpus} x {gpu}, request {gpus} GPUs and set --tensor-parallel-size {gpus}.
+cost: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand; the pod must be scheduled there and request {gpus} GPUs.
+cost-unpriced: Another kind of node, with {memory:gib} on each GPU; the pod must be scheduled there and request {gpus} GPUs.
+step: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {gpus}
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 def propose(evidence: Evidence, _finding: Finding, catalogue: Catalogued) -> Iterator[Proposal]:
     """Name instance types with more GPU memory than there is, the cheapest first."""
     config, budget = evidence.config, evidence.assessment.budget if evidence.assessment else None
-    if config is None or budget is None or budget.total is None or evidence.checkpoint is None:
+    if config is None or budget is None or budget.total is None or budget.item("weights") is None:
         return
     here = budget.total.value * config.tensor_parallel_size * config.pipeline_parallel_size
     before = evidence.gpu.name if evidence.gpu else None

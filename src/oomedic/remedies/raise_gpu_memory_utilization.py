@@ -55,24 +55,25 @@ def _shares(evidence: Evidence, current: float | None) -> Iterator[float]:
         return
     share = _up(current + missing / total.value)
     reachable = _reachable(evidence)
-    while share <= reachable:
+    while share < reachable:
         yield share
         share = round(share + _STEP, 2)
+    yield reachable
 
 
 def _missing(evidence: Evidence) -> int | None:
     """Return the bytes that one request lacks."""
     assessment = evidence.assessment
-    if assessment is None or assessment.budget.available is None or assessment.kv is None:
-        return None
-    return max(0, assessment.kv.needed - assessment.budget.available.value)
+    needed = assessment.kv.needed if assessment and assessment.kv else None
+    available = assessment.budget.available if assessment else None
+    return None if needed is None or available is None else max(0, needed - available.value)
 
 
 def _reachable(evidence: Evidence) -> float:
     budget = evidence.assessment.budget if evidence.assessment else None
     if budget is None or budget.total is None or budget.free_at_start is None:
         return _HIGH
-    return min(0.99, int(budget.free_at_start.low / budget.total.value / _STEP) * _STEP)
+    return round(min(0.99, int(budget.free_at_start.low / budget.total.value / _STEP) * _STEP), 2)
 
 
 def _up(share: float) -> float:

@@ -44,7 +44,7 @@ class Phrasebook:
 
 
 class _Sizes(Formatter):
-    """Adds the format ``gib`` for bytes, and writes what is not known as a dash."""
+    """Adds the formats ``gib`` for bytes and ``billions`` for parameters, and writes what is not known as a dash."""
 
     def __init__(self, *, decimal: bool) -> None:
         self._decimal = decimal
@@ -55,6 +55,8 @@ class _Sizes(Formatter):
         if format_spec == "gib":
             text = gib(value)
             return f"{text} ({value / 1e9:.1f} GB)" if self._decimal and abs(value) >= 1e8 else text
+        if format_spec == "billions":
+            return f"{value / 1e9:.0f}B" if value >= 1e10 else f"{value / 1e9:.1f}B"
         if isinstance(value, tuple):
             return ", ".join(map(str, value)) or "–"
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 100_000:

@@ -1,6 +1,6 @@
 """A report for people: the cause in one sentence, the proof, the budget as a bar and a table, the plan, the change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.assessment import Assessment
@@ -13,11 +13,13 @@ from oomedic.remedy import Change
 from oomedic.reports.draw import Pen, bar, table, wrapped
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report, Result
+from oomedic.units import GIB
 
 _LETTERS: Final = {"weights": "W", "non_torch": "N", "activation": "A", "cuda_graphs": "G", "kv_cache": "K"}
 _COLOURS: Final = {"certain": "red", "likely": "yellow", "possible": "blue"}
 _SAFETY: Final = {"safe": "green", "trade-off": "yellow", "unsafe": "red", "manual": "blue"}
 _BAR: Final = 60
+_WHERE: Final = 36
 
 
 class Style(NamedTuple):
@@ -121,7 +123,7 @@ def _budget(result: Result, style: Style) -> Iterator[str]:
     name = ", ".join(part for part in (result.subject.gpu, _version(result)) if part)
     yield f"{_heading('budget', style)}{f' ({name})' if name else ''}"
     yield from _bar(budget)
-    yield from table(list(_rows(budget, style)), right=frozenset({1}))
+    yield from table(list(_rows(budget, style)), right=frozenset({1, 2}))
     yield from (
         f"  {line.strip()}" for claim in _after_table(result) for line in wrapped(style.phrases.say(claim), style.width)
     )
@@ -130,8 +132,9 @@ def _budget(result: Result, style: Style) -> Iterator[str]:
 def _version(result: Result) -> str | None:
     if result.assessment is None:
         return None
-    rules = result.assessment.config.rules
-    return f"vLLM {result.subject.vllm or rules.version}"
+    if result.versions is not None:
+        return f"vLLM {result.versions[0]} … {result.versions[1]}"
+    return f"vLLM {result.subject.vllm or result.assessment.config.rules.version}"
 
 
 def _bar(budget: Budget) -> Iterator[str]:
@@ -161,7 +164,7 @@ def _rows(budget: Budget, style: Style) -> Iterator[list[str]]:
 def _item_row(item: Item, style: Style) -> list[str]:
     label = f"{_LETTERS[item.name]} {style.phrases.text(f'label.{item.name}')}"
     if item.figure is None:
-        return [label, "–", "", ""]
+        return [label, "–"]
     row = _row(label, item.figure, style)
     return row if item.inside else [*row, f"({style.phrases.text('label.outside')})"]
 
@@ -169,13 +172,13 @@ def _item_row(item: Item, style: Style) -> list[str]:
 def _row(label: str, figure: Figure, style: Style) -> list[str]:
     band = ""
     if figure.high - figure.low > abs(figure.value) // 50:
-        band = f"{style.phrases.size(figure.low)} … {style.phrases.size(figure.high)}"
+        band = f"{figure.low / GIB:.2f} … {figure.high / GIB:.2f}"
     origin = style.phrases.text(f"label.origin-{figure.origin}")
-    return [label, style.phrases.size(figure.value), origin, _short(figure.where), band]
+    return [label, style.phrases.size(figure.value), band, origin, _short(figure.where)]
 
 
 def _short(where: str) -> str:
-    return where if len(where) <= 44 else f"{where[:43]}…"
+    return where if len(where) <= _WHERE else f"{where[: _WHERE - 1]}…"
 
 
 def _after_table(result: Result) -> Iterator[Claim]:
@@ -186,8 +189,8 @@ def _after_table(result: Result) -> Iterator[Claim]:
         yield Claim("label.kv-holds", {"tokens": kv.tokens, "concurrency": concurrency, "max_model_len": length})
     elif kv is not None and kv.needed:
         sizes = {"max_model_len": length, "needed": kv.needed, "longest": kv.estimated_max_model_len}
-        yield Claim("label.kv-short", sizes)
-    elif result.budget is not None and result.budget.left is not None and result.budget.item("activation") is None:
+        yield Claim("label.kv-short" if kv.estimated_max_model_len else "label.kv-none", sizes)
+    elif result.budget is not None and result.budget.left is not None and result.budget.item("kv_cache") is None:
         yield Claim("label.left-for-kv", {"left": result.budget.left.value})
     yield from result.budget_missing
 
@@ -204,7 +207,8 @@ def _plan(plan: Plan, style: Style) -> Iterator[str]:
     if plan.rejected:
         yield ""
         yield _heading("rejected", style)
-        yield from table([_rejected(each, style) for each in plan.rejected])
+        for text, codes in _grouped(plan.rejected, style).items():
+            yield from wrapped(f"{', '.join(codes)}: {text}", style.width)
 
 
 def _offer(offer: Offer, style: Style, number: str) -> Iterator[str]:
@@ -250,11 +254,14 @@ def _summary(after: Assessment, style: Style) -> str:
     return ", ".join(parts)
 
 
-def _rejected(rejected: Rejected, style: Style) -> list[str]:
-    code = rejected.because.parameters.get("code")
-    own = f"{code}.not-{rejected.remedy}"
-    text = style.phrases.text(own) if style.phrases.has(own) else style.phrases.say(rejected.because)
-    return [f"{rejected.remedy} {style.names.get(rejected.remedy, '')}", text]
+def _grouped(rejected: Sequence[Rejected], style: Style) -> dict[str, list[str]]:
+    """Put remedies together that are not offered for the same reason; a cause may have a sentence of its own."""
+    groups: dict[str, list[str]] = {}
+    for each in rejected:
+        own = f"{each.because.parameters.get('code')}.not-{each.remedy}"
+        text = style.phrases.text(own) if style.phrases.has(own) else style.phrases.say(each.because)
+        groups.setdefault(text, []).append(f"{each.remedy} {style.names.get(each.remedy, '')}".strip())
+    return groups
 
 
 def _patch(text: str, style: Style) -> Iterator[str]:

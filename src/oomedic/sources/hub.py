@@ -22,7 +22,18 @@ _SECONDS: Final = 3.0
 _HEADER_LIMIT: Final = 64 * 1024 * 1024
 _CONFIG_LIMIT: Final = 4 * 1024 * 1024
 _ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-_DTYPE_BYTES: Final = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "BF16": 2, "F16": 2, "I16": 2, "U8": 1, "I8": 1, "BOOL": 1}
+_DTYPE_BYTES: Final = {
+    "F64": 8,
+    "I64": 8,
+    "F32": 4,
+    "I32": 4,
+    "BF16": 2,
+    "F16": 2,
+    "I16": 2,
+    "U8": 1,
+    "I8": 1,
+    "BOOL": 1,
+}
 
 
 class HuggingFaceHub:

@@ -1,0 +1,110 @@
+"""The steps of a start that can fail, in the engine's own order, each with the memory that is left there."""
+
+from typing import Literal
+
+from oomedic.budget import Budget
+from oomedic.demand import Demand
+from oomedic.engine import EngineConfig
+from oomedic.figure import Figure, between, exactly
+from oomedic.known import Check, Known
+from oomedic.kv_plan import KvPlan
+from oomedic.phase_order import ORDER
+from oomedic.units import Bytes
+
+Certainty = Literal["certain", "likely", "edge"]
+
+
+def checks_of(
+    budget: Budget, demand: Demand, config: EngineConfig, needed: Bytes | None, kv: KvPlan | None
+) -> tuple[Check, ...]:
+    """Return the steps, as far as their figures are known (MEMORY_MODEL 8)."""
+    checks: list[Check] = []
+    free, weights = budget.free_at_start, budget.item("weights")
+    if config.accounting.get("free_memory_check") and free is not None and budget.requested is not None:
+        checks.append(Check("free_memory_check", free.minus(budget.requested), "requested"))
+    if free is not None and weights is not None:
+        checks.append(Check("weights_load", free.minus(weights), "weights"))
+        activation, outside = budget.item("activation"), budget.item("non_torch")
+        if activation is not None and outside is not None:
+            checks.append(Check("profile_run", free.minus(weights).minus(activation).minus(outside), "activation"))
+    if budget.available is not None:
+        checks.append(Check("kv_check", budget.available, "available"))
+        if needed is not None:
+            checks.append(Check("kv_check", _room_for_one(budget.available, needed, kv), "one request"))
+        checks.extend(_after_the_pool(budget, demand))
+    elif kv is not None and not kv.fits:
+        checks.append(Check("kv_check", exactly(-1, "printed", "one request"), "one request"))
+    return tuple(checks)
+
+
+def first_failure(checks: tuple[Check, ...]) -> Check | None:
+    """Return the first step without room, None when each has some."""
+    return next((check for check in checks if check.margin.value < 0), None)
+
+
+def tightest(checks: tuple[Check, ...]) -> Check | None:
+    """Return the step with the least room."""
+    return min(checks, key=lambda check: check.margin.value, default=None)
+
+
+def certainty(failed: Check | None, least: Check | None) -> Certainty:
+    """Tell how sure the conclusion is: the band of the deciding step does or does not cross zero."""
+    if failed is not None:
+        return "certain" if failed.margin.high < 0 else "likely"
+    if least is None:
+        return "likely"
+    if least.margin.low >= 0:
+        return "certain"
+    return "likely" if least.margin.value > -least.margin.low else "edge"
+
+
+def settled(checks: tuple[Check, ...], known: Known) -> tuple[Check, ...]:
+    """Carry over what the run showed: the steps that it passed have room, the one it died in lacks what it lacked."""
+    shifts = {(check.phase, check.what): _shift(check, known) for check in known.before}
+    return tuple(
+        check._replace(margin=_moved(check.margin, shifts.get((check.phase, check.what), 0))) for check in checks
+    )
+
+
+def _room_for_one(available: Figure, needed: Bytes, kv: KvPlan | None) -> Figure:
+    margin = available.minus(exactly(needed, "computed", "one request"))
+    if kv is not None and not kv.fits and margin.value >= 0:
+        # the plan refuses what the bytes alone would allow: a block is kept back, or the last one is not whole
+        return margin._replace(value=-1, low=min(margin.low, -1))
+    return margin
+
+
+def _after_the_pool(budget: Budget, demand: Demand) -> list[Check]:
+    """Return the room for graphs and the sampler's warm-up once the pool is allocated."""
+    free, weights, pool = budget.free_at_start, budget.item("weights"), budget.available
+    graphs, outside = budget.item("cuda_graphs"), budget.item("non_torch")
+    if free is None or weights is None or pool is None or graphs is None or outside is None or pool.value <= 0:
+        return []
+    after = free.minus(weights).minus(pool).minus(outside).minus(demand.workspace).minus(graphs)
+    checks = [Check("graph_capture", after, "cuda_graphs")] if graphs.value else []
+    if demand.warm_up is not None:
+        checks.append(Check("sampler_warmup", after.minus(demand.warm_up), "sampler"))
+    return checks
+
+
+def _shift(check: Check, known: Known) -> Bytes:
+    died = known.died or ""
+    if check.phase not in ORDER or died not in ORDER:
+        return 0
+    margin = check.margin.value
+    if ORDER.index(check.phase) < ORDER.index(died):
+        return max(0, -margin)
+    if check.phase != died or check.what == "available":
+        return 0
+    if known.missing is not None:
+        return -known.missing - margin
+    return min(0, -1 - margin)
+
+
+def _moved(figure: Figure, by: Bytes) -> Figure:
+    if by == 0:
+        return figure
+    # what the run showed settles most of the band; what a change of settings adds keeps its own
+    margin = min(figure.high - figure.low, abs(by)) // 4
+    value = figure.value + by
+    return between(value - margin, value, value + margin, "computed", f"{figure.where}, as the run showed")

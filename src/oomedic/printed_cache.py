@@ -1,0 +1,58 @@
+"""A cache plan from the engine's own words, for a model whose layers are not known."""
+
+from oomedic.engine import EngineConfig
+from oomedic.figure import Figure
+from oomedic.known import Known, PrintedCache
+from oomedic.kv_plan import KvPlan
+from oomedic.units import Bytes
+
+
+def plan_of(known: Known, available: Figure | None, config: EngineConfig) -> KvPlan | None:
+    """Return what the refused run's own figures say about a request of this configuration's length.
+
+    V0 said how many tokens fit: true while nothing but the length changes. V1 said what one request needs, and mostly how
+    long a request may be: between these two points bytes follow a straight line.
+    """
+    cache, length = known.cache, config.max_model_len
+    if cache is None or length is None:
+        return None
+    size = config.integer("block_size") or 16
+    if cache.tokens is not None:
+        return _in_tokens(cache.tokens, length, size) if known.changed(config) <= {"max_model_len"} else None
+    if cache.needed is None or available is None or known.changed(config) - _SAME_NEED:
+        return None
+    needed = _needed(cache, known.pool, length)
+    longest = _longest(cache, known.pool, available.value, length)
+    tokens = longest // size * size
+    fits = needed <= available.value
+    return KvPlan(available.value, longest // size, size, tokens, available.value / needed, needed, longest, fits)
+
+
+_SAME_NEED = frozenset({"max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"})
+"""Settings that do not change what one request needs."""
+
+
+def _in_tokens(tokens: int, length: int, size: int) -> KvPlan:
+    return KvPlan(None, tokens // size, size, tokens, tokens / length, None, min(tokens, length), length <= tokens)
+
+
+def _needed(cache: PrintedCache, pool: Figure | None, length: int) -> Bytes:
+    """Return the bytes of one request: on the line through zero, the printed longest one and the refused one."""
+    needed = cache.needed or 0
+    if cache.longest is None or pool is None or cache.longest >= cache.length:
+        return round(needed * length / cache.length)
+    if length <= cache.longest:
+        return round(pool.low * length / cache.longest)
+    slope = (needed - pool.value) / (cache.length - cache.longest)
+    return round(pool.value + slope * (length - cache.longest))
+
+
+def _longest(cache: PrintedCache, pool: Figure | None, available: Bytes, length: int) -> int:
+    low, high = 0, length
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _needed(cache, pool, middle) <= available:
+            low = middle
+        else:
+            high = middle - 1
+    return low
