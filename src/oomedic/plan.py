@@ -23,6 +23,7 @@ _SEVERAL: Final[Mapping[str, int]] = {"FIX201": 3, "FIX303": 4}
 """Remedies of which more than one offer is useful: other checkpoints, other cards."""
 _TRIES: Final[Mapping[str, int]] = {"FIX303": 40}
 _MOST_TRIES: Final = 8
+_MOST_GUESSES: Final = 3
 _SHORTEST: Final = 1024
 """A shorter max_model_len is not offered as a companion of another change."""
 
@@ -79,10 +80,21 @@ def make_plan(
                 rejected += [each for each in found if isinstance(each, Rejected)][:1]
     rejected += [Rejected(code, claim("plan.worsens", code=finding.code)) for code in cause.worsens]
     rejected += [Rejected(code, claim("plan.useless", code=finding.code)) for code in cause.useless]
-    ranked = sorted(offers, key=lambda offer: _rank(offer, cause))
+    ranked = _without_guesses(sorted(offers, key=lambda offer: _rank(offer, cause)))
     best = ranked[0] if ranked else None
     before = evidence.assessment.budget if evidence.assessment else None
     return Plan(best, tuple(ranked[1:]), tuple(rejected), before)
+
+
+def _without_guesses(ranked: list[Offer]) -> list[Offer]:
+    """Keep only the first few of the offers that could not be assessed: they come in the cause's own order."""
+    guesses = [offer for offer in ranked if not offer.verified and not _is_manual(offer)]
+    dropped = guesses[_MOST_GUESSES:]
+    return [offer for offer in ranked if offer not in dropped]
+
+
+def _is_manual(offer: Offer) -> bool:
+    return all(change.target == "manual" for change in offer.changes)
 
 
 def settled(evidence: Evidence, finding: Finding) -> Evidence:
@@ -122,6 +134,8 @@ def _offers(remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Cat
     reason: Rejected | None = None
     for proposal in islice(proposals, _TRIES.get(remedy.code, _MOST_TRIES)):
         tried = _tried(remedy, proposal, evidence)
+        if tried is None:
+            continue
         if isinstance(tried, Offer):
             yield tried
             wanted -= 1
@@ -133,8 +147,11 @@ def _offers(remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Cat
         yield reason
 
 
-def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Rejected:
-    """Re-compute one proposal; where it only leaves the cache short, a shorter max_model_len goes with it."""
+def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Rejected | None:
+    """Re-compute one proposal; where it only leaves the cache short, a shorter max_model_len goes with it.
+
+    Another card or checkpoint that cannot be assessed is no offer at all.
+    """
     offer = Offer(
         remedy.code,
         proposal.changes,
@@ -154,9 +171,9 @@ def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Re
         return Rejected(remedy.code, claim("plan.cannot-be-split", **_shown(proposal)))
     if after.outcome == "crashes" and proposal.proof is None:
         return Rejected(remedy.code, _shortfall(after, proposal))
-    if after.outcome == "unknown":
-        return offer
-    return offer._replace(after=after) if after.outcome == "starts" else offer
+    if after.outcome == "starts":
+        return offer._replace(after=after)
+    return None if proposal.gpu or proposal.checkpoint else offer
 
 
 def _with_shorter_requests(
