@@ -26,16 +26,15 @@ class Argument(NamedTuple):
     flags: tuple[str, ...]
     kind: Kind
     items: str | None = None
-    since: Version | None = None
-    until: Version | None = None
-    no_since: Version | None = None
+    since: str | None = None
+    until: str | None = None
+    no_since: str | None = None
     secret: bool = False
 
     def in_release(self, version: Version) -> bool:
         """Tell whether a release of this minor version has the argument."""
-        return (self.since is None or version[:2] >= self.since[:2]) and (
-            self.until is None or version[:2] <= self.until[:2]
-        )
+        since, until = parse_version(self.since or ""), parse_version(self.until or "")
+        return (since is None or version[:2] >= since[:2]) and (until is None or version[:2] <= until[:2])
 
 
 class Match(NamedTuple):
@@ -46,11 +45,15 @@ class Match(NamedTuple):
 
 
 class ArgumentTable(NamedTuple):
-    """The arguments by name and by spelling; ``abbreviations`` are the sorted flags that a shortened one may mean."""
+    """The arguments by name and by spelling.
+
+    ``long_flags`` are the sorted flags that a shortened one may mean, ``version`` the release that decides among them.
+    """
 
     arguments: Mapping[str, Argument]
     flags: Mapping[str, Match]
-    abbreviations: tuple[str, ...]
+    long_flags: tuple[str, ...]
+    version: Version | None = None
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> "ArgumentTable":
@@ -62,12 +65,11 @@ class ArgumentTable(NamedTuple):
                 flags[flag] = Match(argument, negated=False)
                 if argument.no_since and flag.startswith("--"):
                     flags[f"--no-{flag[2:]}"] = Match(argument, negated=True)
-        return cls(arguments, flags, _long(flags))
+        return cls(arguments, flags, tuple(sorted(flag for flag in flags if flag.startswith("--"))))
 
     def at(self, version: Version) -> "ArgumentTable":
         """Return the same table, in which a shortened flag means only what it can mean in this release."""
-        known = {flag for flag, match in self.flags.items() if match.argument.in_release(version)}
-        return self._replace(abbreviations=_long(known))
+        return self._replace(version=version)
 
     def find(self, flag: str) -> Match | None:
         """Recognise a flag with dashes, whole or shortened as argparse allows; None if it is unknown or ambiguous."""
@@ -78,11 +80,13 @@ class ArgumentTable(NamedTuple):
 
     def candidates(self, flag: str) -> tuple[str, ...]:
         """Return the flags that a shortened one may mean."""
-        start = bisect_left(self.abbreviations, flag)
-        end = start
-        while end < len(self.abbreviations) and self.abbreviations[end].startswith(flag):
+        start = end = bisect_left(self.long_flags, flag)
+        while end < len(self.long_flags) and self.long_flags[end].startswith(flag):
             end += 1
-        return self.abbreviations[start:end] if len(flag) > len("--") else ()
+        version, found = self.version, self.long_flags[start:end] if len(flag) > len("--") else ()
+        if version is None:
+            return found
+        return tuple(known for known in found if self.flags[known].argument.in_release(version))
 
 
 def _argument(row: Mapping[str, Any]) -> Argument:
@@ -91,12 +95,8 @@ def _argument(row: Mapping[str, Any]) -> Argument:
         tuple(dict.fromkeys(flag.replace("_", "-") for flag in row["flags"])),
         cast("Kind", row["kind"]),
         row.get("items"),
-        parse_version(row.get("since", "")),
-        parse_version(row.get("until", "")),
-        parse_version(row.get("no_since", "")),
+        row.get("since"),
+        row.get("until"),
+        row.get("no_since"),
         row.get("secret", False),
     )
-
-
-def _long(flags: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(flag for flag in flags if flag.startswith("--")))

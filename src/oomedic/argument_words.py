@@ -1,11 +1,14 @@
 """Which words of a command line give an argument its value."""
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from oomedic.argument_values import BOOLEANS
 from oomedic.given import Given
 from oomedic.shell_words import Word
+
+_NEGATIVE: Final = re.compile(r"-\d+|-\d*\.\d+")
 
 
 class Occurrence(NamedTuple):
@@ -30,6 +33,11 @@ class Occurrence(NamedTuple):
     def first(self) -> int:
         """The index of the first word that belongs to the argument."""
         return self.values[0] if self.flag is None else self.flag
+
+
+def is_flag(word: Word) -> bool:
+    """Tell whether argparse takes a word for a flag rather than a value: a negative number is a value."""
+    return word.text.startswith("-") and _NEGATIVE.fullmatch(word.text) is None
 
 
 def find_occurrence(words: Sequence[Word], given: Given) -> Occurrence | None:
@@ -58,5 +66,8 @@ def _values(words: Sequence[Word], flag: int, given: Given) -> tuple[int, ...]:
     if isinstance(given.value, bool):
         explicit = following < len(words) and words[following].text.lower() in BOOLEANS
         return (following,) if explicit else ()
-    count = len(given.value) if isinstance(given.value, tuple) else 1
-    return tuple(range(following, min(following + count, len(words))))
+    wanted = len(given.value) if isinstance(given.value, tuple) else 1
+    last = following
+    while last < min(following + wanted, len(words)) and not is_flag(words[last]):
+        last += 1
+    return tuple(range(following, last))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from oomedic.argument_table import Argument, ArgumentTable, Match
 from oomedic.argument_values import BOOLEANS, deepened, read_dotted, read_value
+from oomedic.argument_words import is_flag
 from oomedic.claim import Claim, claim
 from oomedic.given import (
     NOTHING_GIVEN,
@@ -42,7 +43,6 @@ __all__ = (
     "words_of",
 )
 
-_NEGATIVE: Final = re.compile(r"-\d+|-\d*\.\d+")
 _LEVEL: Final = re.compile(r"-O=?([0-9])")
 _SHOWN: Final = 80
 
@@ -80,7 +80,7 @@ class _Reader:
             self.at += 1
             if word.text.startswith("--"):
                 self._long(word)
-            elif word.text.startswith("-") and not _NEGATIVE.fullmatch(word.text):
+            elif is_flag(word):
                 self._short(word)
             else:
                 self._positional(word)
@@ -203,9 +203,7 @@ class _Reader:
 
     def _next_is_value(self) -> bool:
         following = self._next()
-        return following is not None and (
-            not following.text.startswith("-") or _NEGATIVE.fullmatch(following.text) is not None
-        )
+        return following is not None and not is_flag(following)
 
     def _keep(self, name: str, given: Given) -> None:
         if name in self.given:

@@ -85,8 +85,8 @@ def thawed(value: Any) -> Any:
 
 def set_value(line: Line, occurrence: Occurrence, new: str) -> tuple[Change, ...]:
     """Give an argument another value, in its own style: the ways to do so, best first."""
-    if len(occurrence.values) > 1:
-        raise refused("several-values")
+    if len(occurrence.values) != (not occurrence.glued):
+        raise refused("several-values" if occurrence.values else "without-value")
     index = line.first + occurrence.last
     word = line.words[index]
     whole = word.text[: occurrence.glued] + new
