@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import lcm
 from typing import Final, Literal, NamedTuple
 
-from oomedic.cache_layers import Attention, CacheLayer, Compressed, CrossAttention, Latent, State
+from oomedic.cache_layers import Attention, CacheLayer, Compressed, CrossAttention, KeyOnly, Latent, State
 from oomedic.errors import UsageError
 from oomedic.modules import ceil_div, round_up
 from oomedic.quantization.scheme import DTYPE_BYTES
@@ -119,6 +119,8 @@ def cache_specs(layer: CacheLayer, settings: CacheSettings) -> tuple[CacheSpec, 
     if isinstance(layer, CrossAttention):
         page = round(2 * layer.kv_heads * layer.head_size * settings.element_bytes * settings.block_size)
         return (CacheSpec("cross", settings.block_size, page, tokens=layer.tokens),)
+    if isinstance(layer, KeyOnly):
+        return (CacheSpec("latent", settings.block_size, layer.size * settings.model_bytes * settings.block_size),)
     if isinstance(layer, Compressed):
         return _compressed(layer, settings)
     return () if settings.states == "outside" else (_state(layer, settings),)

@@ -67,4 +67,10 @@ class Compressed(NamedTuple):
     index_size: int | None = None
 
 
-CacheLayer = Attention | Latent | State | CrossAttention | Compressed
+class KeyOnly(NamedTuple):
+    """One key of ``size`` per token without a value, the same on every rank: what chooses blocks of keys (MiniMax M3)."""
+
+    size: int
+
+
+CacheLayer = Attention | Latent | State | CrossAttention | Compressed | KeyOnly

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from oomedic.architectures import (
+    bert,
+    classic,
+    dbrx,
     deepseek_v4,
     dense,
     falcon_h1,
@@ -15,14 +18,21 @@ from oomedic.architectures import (
     gemma4,
     granite_hybrid,
     jamba,
+    kimi_linear,
     laguna,
     latent,
+    lfm2,
     llama4,
     mimo_v2,
+    minimax,
+    minimax_m3,
     mixture,
     mllama,
     nemotron_h,
+    nemotron_nas,
     state_space,
+    step,
+    whisper,
 )
 from oomedic.architectures.encoders import encoder_of
 from oomedic.architectures.stack import Builder, Layer, Stack
@@ -43,6 +53,7 @@ _TEXT_OF: Final = {
     "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text",
     "pixtral": "mistral",
+    "minimax_m3_vl": "minimax_m3",
 }
 """Model types whose config holds the language model without nesting it, or under another name."""
 
@@ -58,6 +69,16 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     "gemma3n_text": gemma3n.build,
     **dict.fromkeys(mimo_v2.MIMO_V2, mimo_v2.build),
     **dict.fromkeys(deepseek_v4.DEEPSEEK_V4, deepseek_v4.build),
+    **dict.fromkeys(bert.BERTS, bert.build),
+    **dict.fromkeys(classic.CLASSIC, classic.build),
+    **dict.fromkeys(lfm2.LFM2, lfm2.build),
+    **dict.fromkeys(minimax_m3.MINIMAX_M3, minimax_m3.build),
+    **dict.fromkeys(minimax.MINIMAX_01, minimax.build),
+    **dict.fromkeys(step.STEP, step.build),
+    "dbrx": dbrx.build,
+    "kimi_linear": kimi_linear.build,
+    "nemotron-nas": nemotron_nas.build,
+    "whisper": whisper.build,
     "laguna": laguna.build,
     "mllama_text_model": mllama.build,
     "jamba": jamba.build,
@@ -68,7 +89,7 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
 
 def is_known(config: Config) -> bool:
     """Tell whether a family knows the model type of this config."""
-    return _model_type(text_config(config)) in _BUILDERS
+    return _model_type(config, text_config(config)) in _BUILDERS
 
 
 def stack_of(config: Config, shard: Shard) -> Stack | None:
@@ -79,13 +100,14 @@ def stack_of(config: Config, shard: Shard) -> Stack | None:
         UsageError: ``not-divisible`` when the model cannot be split this way.
     """
     text = text_config(config)
-    kind = _model_type(text)
+    kind = _model_type(config, text)
     builder = _BUILDERS.get(kind)
     if builder is None:
         return None
-    return builder({**text, "model_type": kind}, shard)._replace(encoder=encoder_of(config, shard))
+    stack = builder({**text, "model_type": kind}, shard)
+    return stack._replace(encoder=encoder_of(config, shard)) if stack.encoder == () else stack
 
 
-def _model_type(text: Config) -> str:
-    kind = str(text.get("model_type"))
+def _model_type(config: Config, text: Config) -> str:
+    kind = str(text.get("model_type") or config.get("model_type"))
     return _TEXT_OF.get(kind, kind)

@@ -1,6 +1,6 @@
-"""Laguna and Step 3.5: more query heads in windowed layers, a gate per head on the attention's output.
+"""Laguna: more query heads in windowed layers, a gate per head on the attention's output.
 
-Mirrors vllm/model_executor/models/{laguna,step3p5}.py.
+Mirrors vllm/model_executor/models/laguna.py.
 """
 
 from collections.abc import Mapping

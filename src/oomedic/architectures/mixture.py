@@ -16,7 +16,7 @@ from oomedic.modules import Experts, Linear, Module, Shard, Table
 class Mixture(NamedTuple):
     """Where one mixture differs: its attention, a correction bias of the router, biases of experts, sinks of heads.
 
-    ``shared_gate`` is a gate on the shared expert, ``shared_apart`` when its gate and up projections are not fused.
+    ``block`` is what the checkpoint calls the part; ``shared_gate`` is a gate on the shared expert, ``shared_apart`` when its gate and up projections are not fused.
     """
 
     attention: Switches = Switches()
@@ -25,6 +25,7 @@ class Mixture(NamedTuple):
     expert_bias: bool = False
     sinks: bool = False
     shared_gate: bool = False
+    block: str = "mlp"
     shared_name: str = "shared_experts"
     shared_apart: bool = False
     router_dtype: str | None = None
@@ -32,8 +33,8 @@ class Mixture(NamedTuple):
 
 
 MIXTURES: Final[Mapping[str, Mixture]] = {
-    "mixtral": Mixture(),
-    "granitemoe": Mixture(),
+    "mixtral": Mixture(block="block_sparse_moe"),
+    "granitemoe": Mixture(block="block_sparse_moe"),
     "dbrx": Mixture(),
     "deepseek": Mixture(),
     "qwen2_moe": Mixture(Switches(qkv_bias=True), shared_gate=True, shared_name="shared_expert"),
@@ -44,7 +45,9 @@ MIXTURES: Final[Mapping[str, Mixture]] = {
     "phimoe": Mixture(Switches(qkv_bias=True, out_bias=True, norm_bias=True, head_bias=True)),
     "glm4_moe": Mixture(router_correction=True, router_dtype="float32"),
     "glm4v_moe_text": Mixture(router_correction=True, router_dtype="float32"),
-    "minimax_m2": Mixture(Switches(head_norms="each"), router_correction=True, router_dtype="float32"),
+    "minimax_m2": Mixture(
+        Switches(head_norms="each"), router_correction=True, router_dtype="float32", block="block_sparse_moe"
+    ),
     "hunyuan_v1_moe": Mixture(Switches(head_norms="head")),
     "hy_v3": Mixture(Switches(head_norms="head"), router_correction=True, router_dtype="float32"),
     "exaone_moe": Mixture(Switches(head_norms="head"), router_correction=True),
@@ -83,9 +86,9 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
     hidden, count = need(config, "hidden_size"), expert_count(config)
     width = need(config, "moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size")
     modules: list[Module] = [
-        Table("mlp.gate", count * hidden, mixture.router_dtype),
+        Table(f"{mixture.block}.gate", count * hidden, mixture.router_dtype),
         Experts(
-            "mlp.experts",
+            f"{mixture.block}.experts",
             shard.experts(count),
             hidden,
             shard.expert_width(width),
@@ -94,19 +97,19 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
         ),
     ]
     if mixture.router_correction:
-        modules.append(Table("mlp.gate.e_score_correction_bias", count, "float32"))
+        modules.append(Table(f"{mixture.block}.gate.e_score_correction_bias", count, "float32"))
     if mixture.router_bias:
-        modules.append(Table("mlp.router.bias", count))
+        modules.append(Table(f"{mixture.block}.router.bias", count))
     shared = shared_expert_width(config, width)
     if shared:
         modules += _shared(hidden, shard.divide(shared, "shared expert width"), mixture)
         if mixture.shared_gate:
-            modules.append(Table("mlp.shared_expert_gate", hidden))
+            modules.append(Table(f"{mixture.block}.shared_expert_gate", hidden))
     return tuple(modules)
 
 
 def _shared(hidden: int, width: int, mixture: Mixture) -> tuple[Linear, ...]:
-    name = f"mlp.{mixture.shared_name}"
+    name = f"{mixture.block}.{mixture.shared_name}"
     if not mixture.shared_apart:
         return gated_mlp(hidden, width, name)
     return (

@@ -65,3 +65,26 @@ class EightBit(NamedTuple):
         if not self.refines_blocks:
             raise UsageError("not-whole-blocks", what=module.name, size=module.width, block=rows)
         return gcd(module.width, rows), gcd(module.width, columns)
+
+
+class MxFp8(NamedTuple):
+    """8-bit floats with an exponent for each 32 inputs of a row."""
+
+    group_size: int = 32
+    element_bytes: int = 2
+
+    def linear(self, module: Linear) -> Sizes:
+        """Return weight, exponents and bias of a matrix."""
+        outputs = sum(module.outputs)
+        exponents = outputs * blocks(module.inputs, self.group_size)
+        return (module.inputs * outputs, exponents, *bias_of(module, self.element_bytes))
+
+    def experts(self, module: Experts) -> Sizes:
+        """Return w13, w2 and their exponents."""
+        up = rows_of_w13(module)
+        return (
+            module.experts * up * module.hidden,
+            module.experts * module.hidden * module.width,
+            module.experts * up * blocks(module.hidden, self.group_size),
+            module.experts * module.hidden * blocks(module.width, self.group_size),
+        )

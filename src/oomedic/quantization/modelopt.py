@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from oomedic.quantization.block import Block, Origin, declared_kv_dtype, entries, uniform
 from oomedic.quantization.four_bit_floats import NvFp4
-from oomedic.quantization.fp8 import EightBit
+from oomedic.quantization.fp8 import EightBit, MxFp8
 from oomedic.quantization.scheme import Kind, Scheme
 from oomedic.quantization.skipping import short_name, skipper
 
@@ -30,6 +30,8 @@ def _kind(algorithm: str, block: Block, origin: Origin) -> Kind | None:
         return EightBit("tensor", static_inputs=True, element_bytes=element)
     if algorithm == "FP8_PER_CHANNEL_PER_TOKEN":
         return EightBit("channel", element_bytes=element)
+    if algorithm == "MXFP8":
+        return MxFp8(element_bytes=element)
     if algorithm == "FP8_PB_WO":
         return EightBit("block", element_bytes=element)
     return None

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from oomedic.architectures.encoders import clip, gemma, glm, kimi, llama4, mllama, muse, pixtral, qwen
+from oomedic.architectures.encoders import audio, clip, gemma, glm, internvit, kimi, llama4, minimax, mllama, muse, pixtral, qwen
 from oomedic.architectures.encoders.vit import Tower
+from oomedic.errors import InputError
 from oomedic.hf_config import Config
 from oomedic.modules import Shard
 
@@ -24,6 +25,8 @@ _BUILDERS: Final[Mapping[str, Builder]] = {
     "gemma4_unified": gemma.gemma4_unified,
     "idefics3": clip.idefics3,
     "smolvlm": clip.idefics3,
+    "internvl_chat": internvit.internvl,
+    "minimax_m3_vl": minimax.minimax_m3,
     "kimi_k25": kimi.moonvit,
     "kimi_vl": kimi.moonvit,
     "llama4": llama4.llama4,
@@ -43,12 +46,24 @@ _PARTS: Final = ("vision_config", "vit_config", "vision_tower_config", "visual")
 
 
 def encoder_of(config: Config, shard: Shard) -> Tower | None:
-    """Return the encoders of a model on one rank: empty where it has none, None where their kind is not known."""
+    """Return the encoders of a model on one rank.
+
+    Empty where it has none; None where their kind is not known, or the config does not describe them.
+    """
+    if config.get("model_type") in shard.release.get("text_only", ()):
+        return ()
+    try:
+        return _built(config, shard)
+    except InputError:
+        return None
+
+
+def _built(config: Config, shard: Shard) -> Tower | None:
+    kind = str(config.get("model_type"))
+    if kind == "voxtral":
+        return audio.voxtral(config, shard.of_encoder)
     vision = next((config[key] for key in _PARTS if isinstance(config.get(key), Mapping)), None)
     if vision is None:
-        return () if not isinstance(config.get("audio_config"), Mapping) else None
-    kind = str(config.get("model_type"))
-    if kind in shard.release.get("text_only", ()):
-        return ()
+        return None if isinstance(config.get("audio_config"), Mapping) else ()
     builder = _BUILDERS.get(kind)
     return builder(config, vision, shard.of_encoder) if builder else None

@@ -22,11 +22,9 @@ def gemma3n(config: Config, vision: Config, shard: Shard) -> Tower:
     return (images, *_conformer(audio), _soft_tokens({"hidden_size": 1536, **audio}, out, shard))
 
 
-def gemma4(config: Config, vision: Config, shard: Shard) -> Tower | None:
-    """Return the image encoder of Gemma 4; the audio encoder of the small models is not known."""
+def gemma4(config: Config, vision: Config, shard: Shard) -> Tower:
+    """Return the image encoder of Gemma 4, and the audio encoder of the small models."""
     del shard  # nothing is split
-    if isinstance(config.get("audio_config"), Mapping):
-        return None
     width, depth = need(vision, "hidden_size"), need(vision, "num_hidden_layers")
     shape = Block(
         "vision_tower.encoder.layers.0",
@@ -50,7 +48,19 @@ def gemma4(config: Config, vision: Config, shard: Shard) -> Tower | None:
         Table("position_embedding_table", 2 * need(vision, "position_embedding_size") * width),
     )
     out = need(text_config(config), "hidden_size")
-    return (stem, *((layer,) * depth), (Table("embed_vision.embedding_projection", width * out),))
+    images = (stem, *((layer,) * depth), (Table("embed_vision.embedding_projection", width * out),))
+    return (*images, *_gemma4_audio(config, out))
+
+
+def _gemma4_audio(config: Config, out: int) -> Tower:
+    """Return the audio encoder: that of models with an embedding per layer, unless the config rules it out."""
+    small = bool(first(text_config(config), "hidden_size_per_layer_input", default=0))
+    audio = config.get("audio_config", {} if small else None)
+    if not isinstance(audio, Mapping):
+        return ()
+    width, projected = int(first(audio, "hidden_size", default=1024)), int(first(audio, "output_proj_dims", default=1536))
+    tail = (Table("output_proj", width * projected + projected), Table("embed_audio", projected * out))
+    return (*_conformer({"hidden_size": width, **audio}), tail)
 
 
 def gemma4_unified(config: Config, vision: Config, shard: Shard) -> Tower:
@@ -83,10 +93,10 @@ def _soft_tokens(tower: Config, out: int, shard: Shard) -> tuple[Module, ...]:
 
 def _conformer(audio: Mapping[str, Any]) -> Tower:
     width = int(first(audio, "hidden_size", default=1536))
-    depth = int(first(audio, "conf_num_hidden_layers", default=12))
-    head = width // int(first(audio, "conf_num_attention_heads", default=8))
-    kernel = int(first(audio, "conf_conv_kernel_size", default=5))
-    one, two = first(audio, "sscp_conv_channel_size", default=(128, 32))
+    depth = int(first(audio, "conf_num_hidden_layers", "num_hidden_layers", default=12))
+    head = width // int(first(audio, "conf_num_attention_heads", "num_attention_heads", default=8))
+    kernel = int(first(audio, "conf_conv_kernel_size", "conv_kernel_size", default=5))
+    one, two = first(audio, "sscp_conv_channel_size", "subsampling_conv_channels", default=(128, 32))
     frequencies = int(first(audio, "input_feat_size", default=128)) // 4
     stem = (Table("subsample", 9 * one + one + 9 * one * two + two + two * frequencies * width),)
     # two feed-forward parts of 4 x width, five attention matrices, a gated convolution, and norms

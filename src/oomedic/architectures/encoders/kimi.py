@@ -11,7 +11,8 @@ from oomedic.modules import Shard, Table
 def moonvit(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return MoonViT, which stays unquantised; its projector is whole on every rank."""
     width = need(vision, "vt_hidden_size", "hidden_size")
-    height, breadth = need(vision, "init_pos_emb_height"), need(vision, "init_pos_emb_width")
+    height = int(first(vision, "init_pos_emb_height", default=64))
+    breadth = int(first(vision, "init_pos_emb_width", default=64))
     shape = Block(
         "vision_tower.encoder.blocks.0",
         width,

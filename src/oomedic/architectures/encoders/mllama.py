@@ -14,14 +14,15 @@ def mllama(config: Config, vision: Config, shard: Shard) -> Tower:
     shape = Block(
         "vision_model.transformer.layers.0",
         width,
-        need(vision, "attention_heads", "num_attention_heads"),
+        int(first(vision, "attention_heads", "num_attention_heads", default=16)),
         need(vision, "intermediate_size"),
         out="self_attn.o_proj",
         qkv_bias=False,
         out_bias=False,
     )
     layer = block(shape, shard)
-    tiles, ratios = need(vision, "max_num_tiles"), len(first(vision, "supported_aspect_ratios", default=(0,) * 8)) + 1
+    tiles = int(first(vision, "max_num_tiles", default=4))
+    ratios = len(first(vision, "supported_aspect_ratios", default=(0,) * 8)) + 1
     positions = ((need(vision, "image_size") // size) ** 2 + 1) * width
     stem = (
         Linear("patch_embedding", 3 * size * size, (shard.divide(width, "vision hidden_size"),)),
