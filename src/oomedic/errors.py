@@ -10,15 +10,13 @@ An error carries a slug and named parameters, never a sentence: what happened, w
 message catalogue under ``error.<slug>``, in every language. The command line ends with status 2 on all of them.
 """
 
-from typing import ClassVar
-
 Parameter = str | int | float | bool | None | tuple[str, ...]
 
 
 class OomedicError(Exception):
     """A problem that the user can act on; ``slug`` names it, ``parameters`` fill its message."""
 
-    exit_status: ClassVar[int] = 2
+    exit_status = 2
 
     def __init__(self, slug: str, **parameters: Parameter) -> None:
         """Keep the slug and the parameters apart, so that a report can render them in its language."""

@@ -1,17 +1,20 @@
 """The command line: options in, report out, exit status.
 
-0  nothing found, or all well
-1  findings at or above --fail-on
-2  wrong usage or unreadable input
-3  not enough evidence: the crash is not recognised, or something could not be collected
+    0  nothing found, or all well
+    1  findings at or above --fail-on
+    2  wrong usage or unreadable input
+    3  not enough evidence: the crash is not recognised, or something could not be collected
+
+Only what a command needs is imported: `explain` must stay as quick as plain Python.
 """
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from oomedic.entrypoints.options import parse
 from oomedic.errors import OomedicError
 
+TYPE_CHECKING = False  # importing typing for its own constant takes as long as starting Python
 if TYPE_CHECKING:
     from argparse import Namespace
 
@@ -22,27 +25,25 @@ _COMMANDS = {
     "explain": "oomedic.entrypoints.commands.explain",
     "list": "oomedic.entrypoints.commands.catalogue",
 }
+_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; the console scripts end with it."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    from oomedic.entrypoints.options import parse  # argparse is needed from here on
-
-    options = parse(words)
+    options = parse(list(sys.argv[1:] if argv is None else argv))
     try:
         return _run(options)
     except OomedicError as error:
         return _refuse(error, options)
     except BrokenPipeError:
-        sys.stderr.close()
+        sys.stderr.close()  # the reader has gone; Python would complain about the flush at exit
         return 0
     except KeyboardInterrupt:
-        return 130
+        return _INTERRUPTED
 
 
 def _run(options: "Namespace") -> int:
-    from importlib import import_module  # each command loads only what it needs
+    from importlib import import_module
 
     status: int = import_module(_COMMANDS[options.command]).run(options)
     return status
@@ -50,7 +51,7 @@ def _run(options: "Namespace") -> int:
 
 def _refuse(error: OomedicError, options: "Namespace") -> int:
     """Say on standard error what happened, what it means and what to do."""
-    from oomedic.entrypoints.terminal import phrasebook  # only where something failed
+    from oomedic.entrypoints.terminal import phrasebook
 
     says, do = phrasebook(options).error(error)
     sys.stderr.write(f"oomedic: {says}\n")

@@ -3,10 +3,13 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
 
 from oomedic import __version__
+
+TYPE_CHECKING = False  # see oomedic.entrypoints.cli
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _CONFIDENCES = ("certain", "likely", "possible", "never")
 
@@ -14,14 +17,18 @@ _CONFIDENCES = ("certain", "likely", "possible", "never")
 class _Parser(argparse.ArgumentParser):
     """An argparse parser whose refusal ends with status 2 and one line."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str) -> "NoReturn":
         self.exit(2, f"{self.prog}: {message}\n         see {self.prog} --help\n")
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Read a command line; what stands after ``--`` is the engine's own and kept in ``engine``."""
     own, engine = _split(words)
-    options = _parser().parse_args(own)
+    if own and own[0] in _COMMANDS:
+        options = _command(own[0]).parse_args(own[1:])
+        options.command = own[0]
+    else:
+        options = _program().parse_args(own)
     options.engine = engine
     return options
 
@@ -35,67 +42,64 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def program() -> str:
     """Return how the program was called: as a kubectl plugin it shows ``kubectl oomedic``."""
-    name = os.path.basename(sys.argv[0])  # noqa: PTH119 - pathlib takes 4 ms to import
+    name = os.path.basename(sys.argv[0])  # noqa: PTH119 - pathlib takes 5 ms to import
     return "kubectl oomedic" if name.startswith("kubectl-") else "oomedic"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _program() -> _Parser:
     parser = _Parser(
         prog=program(),
         description="The remedy for a vLLM pod that crash-loops on GPU memory: true cause, budget, a change that fits.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"oomedic {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    _diagnose(commands)
-    _budget(commands)
-    _inspect(commands)
-    _explain(commands)
-    _list(commands)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (purpose, _, _) in _COMMANDS.items():
+        commands.add_parser(name, help=purpose, add_help=False)
     return parser
 
 
-def _diagnose(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    parser = commands.add_parser(
-        "diagnose",
-        help="name the cause of a crash and a change that fits",
-        usage="%(prog)s [FILE | -]… [--logs FILE]… [--manifest FILE]… [options] [-- vllm serve MODEL …]",
+def _command(name: str) -> _Parser:
+    """Make the parser of one command alone: those of all others take longer than the rest of ``explain``."""
+    purpose, usage, add = _COMMANDS[name]
+    parser = _Parser(
+        prog=f"{program()} {name}",
+        description=f"{purpose[0].upper()}{purpose[1:]}.",
+        usage=f"%(prog)s {usage}" if usage else None,
         allow_abbrev=False,
     )
+    add(parser)
+    return parser
+
+
+def _diagnose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", nargs="*", metavar="FILE", help="logs or manifests; - reads standard input")
     parser.add_argument("--logs", action="append", default=[], metavar="FILE", help="a log of the crashed container")
     parser.add_argument("--manifest", action="append", default=[], metavar="FILE", help="the workload's manifest")
     _engine(parser)
     _common(parser)
-    _fail_on(parser)
-
-
-def _budget(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    parser = commands.add_parser(
-        "budget",
-        help="compute where the GPU's memory goes, without running anything",
-        usage="%(prog)s [options] [-- vllm serve MODEL …]",
-        allow_abbrev=False,
+    parser.add_argument(
+        "--fail-on", choices=_CONFIDENCES, default="likely", help="the least sure finding that gives status 1"
     )
+
+
+def _budget(parser: argparse.ArgumentParser) -> None:
     _engine(parser)
     _common(parser)
 
 
-def _inspect(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    parser = commands.add_parser("inspect", help="show what was understood of a manifest", allow_abbrev=False)
+def _inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="+", metavar="PATH", help="manifests; - reads standard input")
     _common(parser)
 
 
-def _explain(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    parser = commands.add_parser("explain", help="explain a cause or a remedy", allow_abbrev=False)
+def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", help="OOM401, FIX101, or a name such as kv-cache-too-small")
     _common(parser)
 
 
-def _list(commands: "argparse._SubParsersAction[_Parser]") -> None:
+def _list(parser: argparse.ArgumentParser) -> None:
     kinds = ("causes", "remedies", "gpus", "instances", "models", "signatures", "versions")
-    parser = commands.add_parser("list", help="list what oomedic knows", allow_abbrev=False)
     parser.add_argument("kind", choices=kinds)
     _common(parser)
 
@@ -123,7 +127,19 @@ def _common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-q", "--quiet", action="store_true", help="print the first line of each result alone")
 
 
-def _fail_on(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--fail-on", choices=_CONFIDENCES, default="likely", help="the least sure finding that gives status 1"
-    )
+_COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
+    "diagnose": (
+        "name the cause of a crash and a change that fits",
+        "[FILE | -]… [--logs FILE]… [--manifest FILE]… [options] [-- vllm serve MODEL …]",
+        _diagnose,
+    ),
+    "budget": (
+        "compute where the GPU's memory goes, without running anything",
+        "[options] [-- vllm serve MODEL …]",
+        _budget,
+    ),
+    "inspect": ("show what was understood of a manifest", "", _inspect),
+    "explain": ("explain a cause or a remedy", "", _explain),
+    "list": ("list what oomedic knows", "", _list),
+}
+"""Purpose, usage and options of each command."""

@@ -1,9 +1,9 @@
 """Where a report goes: its language, its colours, its format."""
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
+from oomedic.entrypoints.colours import colours
 from oomedic.reports.phrases import Phrasebook
 from oomedic.sources.builtin import load
 
@@ -32,13 +32,6 @@ def phrasebook(options: "Namespace") -> Phrasebook:
     """Return the sentences, with GB beside GiB when a size was given in GB."""
     given = (getattr(options, name, None) or "" for name in ("gpu_memory", "weights", "kv_cache_memory"))
     return Phrasebook(load().messages(), decimal=any(size.strip().upper().endswith(_DECIMAL) for size in given))
-
-
-def colours(options: "Namespace") -> bool:
-    """Tell whether to colour: as asked for, else on a terminal unless NO_COLOR is set."""
-    if options.color != "auto":
-        return bool(options.color == "always")
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def show(report: "Report", options: "Namespace", facts: "Catalogue") -> None:

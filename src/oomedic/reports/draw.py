@@ -5,9 +5,8 @@ importing rich alone takes four (docs/adr/0005).
 """
 
 from collections.abc import Sequence
-from typing import Final
 
-_CODES: Final = {
+_CODES = {
     "bold": "1",
     "dim": "2",
     "red": "31",

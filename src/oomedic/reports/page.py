@@ -1,11 +1,14 @@
 """The page of a cause or remedy: one text for the terminal, for Markdown and for the documentation."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from oomedic.reports.draw import Pen
 
-Page = Mapping[str, Any]
+TYPE_CHECKING = False  # see oomedic.entrypoints.cli
+if TYPE_CHECKING:
+    from typing import Any
+
+Page = Mapping[str, "Any"]
 
 
 def as_text(page: Page, pen: Pen) -> str:

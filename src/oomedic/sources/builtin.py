@@ -1,7 +1,6 @@
 """The facts that come with oomedic, and those that a user keeps in a directory (``--data DIR``)."""
 
 import json
-import os.path
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,32 +8,17 @@ from oomedic.catalogue import Catalogue
 from oomedic.errors import InputError, OomedicError
 from oomedic.gpu import gpu_of
 from oomedic.model_table import model_of
+from oomedic.sources.index import read_part
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Row = dict[str, Any]
 
-_INDEX: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "index")  # noqa: PTH118, PTH120 - pathlib takes 4 ms to import
-
 
 def load() -> Catalogue:
     """Return the catalogue of the compiled index; its files are read when they are needed."""
     return Catalogue(read_part)
-
-
-def read_part(name: str) -> bytes:
-    """Read one file of the index.
-
-    Raises:
-        InputError: ``index-missing``: oomedic is not installed completely.
-    """
-    path = os.path.join(_INDEX, name)  # noqa: PTH118 - see _INDEX
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - see _INDEX
-            return file.read()
-    except OSError as error:
-        raise InputError("index-missing", path=path, reason=str(error.strerror)) from error
 
 
 def extra_data(directory: "Path") -> dict[str, list[Row]]:

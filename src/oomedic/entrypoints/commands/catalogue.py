@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from oomedic.catalogue import Catalogue
-from oomedic.entrypoints.terminal import catalogue, colours, write
+from oomedic.entrypoints.colours import colours
+from oomedic.entrypoints.terminal import catalogue, write
 from oomedic.reports.draw import Pen, table
 from oomedic.units import gib
 

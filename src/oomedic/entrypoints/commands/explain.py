@@ -1,23 +1,40 @@
-"""oomedic explain: the page of a cause or a remedy, from the compiled index alone."""
+"""oomedic explain: the page of a cause or a remedy, from the compiled index alone.
 
-from typing import TYPE_CHECKING
+Neither causes nor catalogue are imported: this command answers as quickly as Python starts.
+"""
 
-from oomedic.entrypoints.terminal import catalogue, colours, write
+import json
+import sys
+
+from oomedic.entrypoints.colours import colours
 from oomedic.reports.draw import Pen
+from oomedic.reports.page import Page, as_markdown, as_text
+from oomedic.sources.index import read_part
 
+TYPE_CHECKING = False  # see oomedic.entrypoints.cli
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
 def run(options: "Namespace") -> int:
     """Show one page."""
-    page = catalogue(options).page(options.code)
+    page = _page(options)
     if options.output == "json":
-        import json  # loaded with the index already
-
-        write(json.dumps(page, indent=2, ensure_ascii=False) + "\n")
-        return 0
-    from oomedic.reports.page import as_markdown, as_text
-
-    write(as_markdown(page) if options.output == "markdown" else as_text(page, Pen(colour=colours(options))))
+        sys.stdout.write(json.dumps(page, indent=2, ensure_ascii=False) + "\n")
+    elif options.output == "markdown":
+        sys.stdout.write(as_markdown(page))
+    else:
+        sys.stdout.write(as_text(page, Pen(colour=colours(options))))
     return 0
+
+
+def _page(options: "Namespace") -> Page:
+    """Return the page of a code or a name; one that is not known is refused with the nearest ones."""
+    pages: dict[str, Page] = json.loads(read_part("pages.json"))
+    wanted = options.code.strip().lower()
+    for code, page in pages.items():
+        if wanted in {code.lower(), page["name"]}:
+            return page
+    from oomedic.entrypoints.terminal import catalogue
+
+    return catalogue(options).page(options.code)

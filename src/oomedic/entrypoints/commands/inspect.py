@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from oomedic import __version__
-from oomedic.entrypoints.terminal import catalogue, colours, phrasebook, show, write
+from oomedic.entrypoints.colours import colours
+from oomedic.entrypoints.terminal import catalogue, phrasebook, show, write
 from oomedic.pipeline import Library, inspect_manifests
 from oomedic.sources.files import read_manifest
 
