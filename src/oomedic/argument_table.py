@@ -44,49 +44,68 @@ class Match(NamedTuple):
     negated: bool
 
 
-class ArgumentTable(NamedTuple):
-    """The arguments by name and by spelling.
+class ArgumentTable:
+    """The arguments by spelling; each is read from its row when it is first met, as a command has few of them."""
 
-    ``long_flags`` are the sorted flags that a shortened one may mean, ``version`` the release that decides among them.
-    """
-
-    arguments: Mapping[str, Argument]
-    flags: Mapping[str, Match]
-    long_flags: tuple[str, ...]
-    version: Version | None = None
+    def __init__(
+        self,
+        spelled: Mapping[str, tuple[Mapping[str, Any], bool]],
+        long_flags: tuple[str, ...],
+        version: Version | None = None,
+    ) -> None:
+        """Take each flag with its row and whether it negates, the sorted flags that a shortened one may mean,
+        and the release that decides among them.
+        """
+        self._spelled = spelled
+        self._long_flags = long_flags
+        self._version = version
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> "ArgumentTable":
         """Build the table from the rows of data/arguments.toml."""
-        arguments = {argument.name: argument for argument in map(_argument, rows)}
-        flags: dict[str, Match] = {}
-        for argument in arguments.values():
-            for flag in argument.flags:
-                flags[flag] = Match(argument, negated=False)
-                if argument.no_since and flag.startswith("--"):
-                    flags[f"--no-{flag[2:]}"] = Match(argument, negated=True)
-        return cls(arguments, flags, tuple(sorted(flag for flag in flags if flag.startswith("--"))))
+        spelled: dict[str, tuple[Mapping[str, Any], bool]] = {}
+        for row in rows:
+            for written in row["flags"]:
+                flag = written.replace("_", "-")
+                spelled[flag] = row, False
+                if "no_since" in row and flag.startswith("--"):
+                    spelled[f"--no-{flag[2:]}"] = row, True
+        return cls(spelled, tuple(sorted(flag for flag in spelled if flag.startswith("--"))))
 
     def at(self, version: Version) -> "ArgumentTable":
         """Return the same table, in which a shortened flag means only what it can mean in this release."""
-        return self._replace(version=version)
+        return ArgumentTable(self._spelled, self._long_flags, version)
+
+    def flags(self) -> tuple[str, ...]:
+        """Return every spelling."""
+        return tuple(self._spelled)
+
+    def arguments(self) -> tuple[Argument, ...]:
+        """Return every argument."""
+        return tuple({row["name"]: _argument(row) for row, _ in self._spelled.values()}.values())
+
+    def exact(self, flag: str) -> Match | None:
+        """Recognise a flag with dashes that is spelled out."""
+        found = self._spelled.get(flag)
+        return None if found is None else Match(_argument(found[0]), found[1])
 
     def find(self, flag: str) -> Match | None:
         """Recognise a flag with dashes, whole or shortened as argparse allows; None if it is unknown or ambiguous."""
-        if flag in self.flags:
-            return self.flags[flag]
-        candidates = {self.flags[known] for known in self.candidates(flag)}
+        if flag in self._spelled:
+            return self.exact(flag)
+        candidates = {self.exact(known) for known in self.candidates(flag)}
         return candidates.pop() if len(candidates) == 1 else None
 
     def candidates(self, flag: str) -> tuple[str, ...]:
         """Return the flags that a shortened one may mean."""
-        start = end = bisect_left(self.long_flags, flag)
-        while end < len(self.long_flags) and self.long_flags[end].startswith(flag):
+        flags, version = self._long_flags, self._version
+        start = end = bisect_left(flags, flag)
+        while end < len(flags) and flags[end].startswith(flag):
             end += 1
-        version, found = self.version, self.long_flags[start:end] if len(flag) > len("--") else ()
+        found = flags[start:end] if len(flag) > len("--") else ()
         if version is None:
             return found
-        return tuple(known for known in found if self.flags[known].argument.in_release(version))
+        return tuple(known for known in found if _argument(self._spelled[known][0]).in_release(version))
 
 
 def _argument(row: Mapping[str, Any]) -> Argument:

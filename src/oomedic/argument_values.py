@@ -53,9 +53,10 @@ def read_json(text: str) -> Value:
     parts = _STRINGS.split(text)
     parts[::2] = [_SUFFIXED.sub(lambda match: str(parse_count(match[0])), part) for part in parts[::2]]
     try:
-        return frozen(json.loads("".join(parts)))
+        found: Value = frozen(json.loads("".join(parts)))
     except (RecursionError, OomedicError) as error:
         raise ValueError(text[:80]) from error
+    return found
 
 
 def read_dotted(path: Sequence[str], text: str) -> Mapping[str, Any]:

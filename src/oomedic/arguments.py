@@ -126,8 +126,8 @@ class _Reader:
             return
         flag, has_value, value = word.text.partition("=")
         name, _, path = flag.partition(".")
-        match = self.table.flags.get(name)
-        if match is None and (glued := self.table.flags.get(word.text[:2])):
+        match = self.table.exact(name)
+        if match is None and (glued := self.table.exact(word.text[:2])):
             self._take(glued, word, word.text[:2], "", word.text[2:])
         elif match is None:
             self._unknown(word, flag, flag, skip=not has_value)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from oomedic.engines import Running, engine_of_command
+from oomedic.engine_kinds import Running, engine_of_command
 from oomedic.given import relevant_environment
 from oomedic.redaction import is_secret_name
 from oomedic.shell import read_script

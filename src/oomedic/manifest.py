@@ -41,8 +41,8 @@ def read_workloads(text: str, path: str, table: ArgumentTable) -> tuple[Workload
     try:
         file = compose(text, path)
     except InputError as error:
-        template = _TEMPLATE.search(text)
-        if template is None or error.slug == "yaml-too-large":
+        template = _TEMPLATE.search(text) if error.slug != "yaml-too-large" else None
+        if template is None:
             raise
         raise _template(text, path, template.end() - 2) from None
     if file.braces is not None:

@@ -9,7 +9,7 @@ from oomedic.claim import Claim, claim
 from oomedic.command import CommandLine, place_of, read_command
 from oomedic.config_file import ConfigFile, find_config_file
 from oomedic.devices import Devices, read_devices
-from oomedic.engines import engine_of_arguments, engine_of_image, version_of_image
+from oomedic.engine_kinds import engine_of_arguments, engine_of_image, version_of_image
 from oomedic.kube_object import KubeObject, Source
 from oomedic.pod_facts import memory, node_affinity, node_selector, probes, shared_memory, tolerations
 from oomedic.redaction import redact

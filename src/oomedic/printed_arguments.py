@@ -109,5 +109,5 @@ def _as_argument(name: str, value: Any) -> Value:
     if name == "max_model_len" and value == -1:
         return "auto"
     if name == "speculative_config" and isinstance(value, Mapping):
-        return {_RENAMED.get(key, key): inside for key, inside in value.items() if inside is not None}
+        return {_RENAMED.get(str(key), str(key)): inside for key, inside in value.items() if inside is not None}
     return value if isinstance(value, int | float | Mapping | tuple) else None

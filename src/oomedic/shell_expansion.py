@@ -133,7 +133,7 @@ class WordReader:
         named = _NAMED.match(self.text, start)
         if named and (named[3] is None or named[3] in self.variables):
             self.at = named.end()
-            return self._value(named[1] or named[2] or named[3], unknown)
+            return self._value(named[1] or named[2] or named[3] or "", unknown)
         self.at += self.text.startswith("$$(", start)
         following = self.text[self.at + 1 : self.at + 2]
         if following in {"{", "("}:

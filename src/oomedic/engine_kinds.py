@@ -1,4 +1,4 @@
-"""Which engine a container runs, by its command line or by its image."""
+"""Which serving engine a container runs: by its command line, its image, or its arguments."""
 
 import re
 from typing import Final, NamedTuple
