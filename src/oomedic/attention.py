@@ -14,7 +14,7 @@ from oomedic.modules import ceil_div, round_up
 from oomedic.quantization.scheme import DTYPE_BYTES
 from oomedic.units import Bytes
 
-Kind = Literal["full", "latent", "sliding", "chunked", "state", "cross"]
+Kind = Literal["full", "latent", "latent-window", "sliding", "chunked", "state", "cross"]
 
 
 SPARSE_FP8_ROW: Final = 656
@@ -165,16 +165,16 @@ def _compressed(layer: Compressed, settings: CacheSettings) -> tuple[CacheSpec, 
     """
     del settings  # the layout is fixed: fp8 keys, blocks of 256 tokens
     key = layer.width + 72
-    specs = [_v4_spec("sliding", 64, 64 * key, layer.window)]
+    specs = [_v4_spec("latent-window", 64, 64 * key, layer.window)]
     if layer.ratio:
         wide = 2 if layer.index_size else 1
         block, window = (4, 2 * layer.ratio) if layer.index_size else (8, layer.ratio)
         if layer.index_size:
             index = layer.index_size + 4
             specs.append(_v4_spec("latent", _V4_BLOCK, _V4_BLOCK // layer.ratio * index))
-            specs.append(_v4_spec("sliding", block, block * 2 * wide * layer.index_size * 4, window))
+            specs.append(_v4_spec("latent-window", block, block * 2 * wide * layer.index_size * 4, window))
         specs.append(_v4_spec("latent", _V4_BLOCK, _V4_BLOCK // layer.ratio * key))
-        specs.append(_v4_spec("sliding", block, block * 2 * wide * layer.width * 4, window))
+        specs.append(_v4_spec("latent-window", block, block * 2 * wide * layer.width * 4, window))
     return tuple(specs)
 
 
@@ -221,6 +221,7 @@ _PAGES: Final[Mapping[Kind, Callable[[CacheSpec, Request], int]]] = {
     "full": _growing,
     "latent": _growing,
     "sliding": _sliding,
+    "latent-window": _sliding,
     "chunked": _chunked,
     "state": _recurrent,
     "cross": _cross,
