@@ -18,6 +18,7 @@ SAMPLES = Path(__file__).parent / "manifests"
 FACTS = json.loads((SAMPLES / "FACTS.json").read_text(encoding="utf-8"))
 DATA = tomllib.loads((Path(oomedic.__file__).parent / "data" / "arguments.toml").read_text(encoding="utf-8"))
 TABLE = ArgumentTable.of(DATA["argument"])
+NAMES = {row["name"] for row in DATA["argument"]}
 PLAIN = ["01-deploy-equals-args-karpenter.yaml", "02-deploy-shell-c-flow-args.yaml", "23-aibrix-deployment.yaml"]
 PLAIN += ["34-kustomize/base/deployment.yaml", "04-deploy-dra-args-only-offload.yaml", "35-deploy-config-file.yaml"]
 TEMPLATE = "33-helm-template.yaml"
@@ -59,7 +60,7 @@ def changed_lines(before, after):
 
 
 def argument_facts(workload, facts):
-    names = [name for name in facts if name in TABLE.arguments]
+    names = [name for name in facts if name in NAMES]
     given = workload.arguments.given
     return {name: given[name].value if name in given else None for name in names if name != "model"}
 
@@ -72,7 +73,7 @@ def test_the_facts_of_a_sample_are_read(name):
     assert workload.supported
     assert workload.model == facts["model"]
     assert argument_facts(workload, facts) == {
-        name: value for name, value in facts.items() if name in TABLE.arguments and name != "model"
+        name: value for name, value in facts.items() if name in NAMES and name != "model"
     }
     assert workload.served_name == facts.get("served_name", workload.served_name)
     assert workload.gpus_per_pod == facts["gpus_per_pod"]
