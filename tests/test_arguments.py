@@ -278,7 +278,7 @@ def test_no_printed_text_makes_a_reader_fail(text):
 
 
 @given(
-    st.lists(st.one_of(st.sampled_from(sorted(TABLE.flags)), st.text(max_size=12), st.sampled_from("=.{-")), max_size=9)
+    st.lists(st.one_of(st.sampled_from(sorted(TABLE.flags())), st.text(max_size=12), st.sampled_from("=.{-")), max_size=9)
 )
 def test_no_argument_vector_makes_it_fail(words):
     args = read_argv(words_of("vllm", "serve", *words), TABLE)
@@ -287,7 +287,7 @@ def test_no_argument_vector_makes_it_fail(words):
 
 @given(
     st.dictionaries(
-        st.sampled_from([a for a in TABLE.arguments.values() if a.kind in {"int", "float", "count"}]),
+        st.sampled_from([a for a in TABLE.arguments() if a.kind in {"int", "float", "count"}]),
         st.integers(min_value=0, max_value=10**9),
         max_size=8,
     ),
@@ -303,9 +303,9 @@ def test_style_and_underscores_do_not_change_what_is_read(chosen, equals, unders
 
 
 def test_every_argument_of_the_table_is_found_under_each_of_its_flags():
-    for argument in TABLE.arguments.values():
+    for argument in TABLE.arguments():
         for flag in argument.flags:
-            assert TABLE.find(flag).argument is argument
+            assert TABLE.find(flag).argument == argument
 
 
 def test_the_table_knows_the_arguments_that_decide_about_memory():
@@ -315,7 +315,7 @@ def test_the_table_knows_the_arguments_that_decide_about_memory():
         *("quantization", "dtype", "kv_cache_dtype", "enforce_eager", "cpu_offload_gb", "swap_space", "block_size"),
         *("limit_mm_per_prompt", "enable_lora", "speculative_config", "compilation_config", "num_gpu_blocks_override"),
         *("cuda_graph_sizes", "cudagraph_capture_sizes", "max_seq_len_to_capture", "max_context_len_to_capture"),
-    } <= TABLE.arguments.keys()
+    } <= {argument.name for argument in TABLE.arguments()}
 
 
 def test_arguments_are_read_without_yaml():

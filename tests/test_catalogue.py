@@ -207,7 +207,7 @@ def test_engine_versions_come_oldest_first():
 
 
 def test_arguments_come_with_the_releases_they_were_read_from():
-    assert "max_model_len" in {row["name"] for row in CATALOGUE.arguments()}
+    assert "max_model_len" in {argument.name for argument in CATALOGUE.arguments.arguments()}
     assert CATALOGUE.argument_releases()
 
 

@@ -2,12 +2,13 @@ import pytest
 
 from oomedic.errors import UnknownName
 from oomedic.figure import printed_gib
-from oomedic.gpu import Gpu, find_gpu, gpu_names, gpu_of, gpu_rows, gpus_with_total
+from oomedic.gpu import Gpu, GpuTable, gpu_names, gpu_of, gpu_rows
 from oomedic.sources.builtin import load
 from oomedic.units import GIB, MIB
 
 CATALOGUE = load()
-ROWS = CATALOGUE._gpu_rows
+TABLE = CATALOGUE._gpus
+ROWS = TABLE._rows
 
 
 def row(name, memory, **keys):
@@ -49,17 +50,17 @@ def test_at_least_44_cards_and_41_mig_profiles_are_known():
     ],
 )
 def test_a_card_is_found_by_any_of_its_names(name, found):
-    assert find_gpu(name, ROWS).name == found
+    assert TABLE.find(name).name == found
 
 
 @pytest.mark.parametrize("name", ["A100", "V100", "H20", "GH200", "mig-1g.10gb", "a100"])
 def test_a_name_of_several_cards_is_refused_with_all_candidates(name):
     with pytest.raises(UnknownName) as refused:
-        find_gpu(name, ROWS)
+        TABLE.find(name)
     assert refused.value.slug == "gpu-ambiguous"
     candidates = refused.value.parameters["candidates"]
     assert len(candidates) > 1
-    assert all(find_gpu(candidate, ROWS).name == candidate for candidate in candidates)
+    assert all(TABLE.find(candidate).name == candidate for candidate in candidates)
 
 
 @pytest.mark.parametrize(
@@ -71,18 +72,18 @@ def test_a_name_of_several_cards_is_refused_with_all_candidates(name):
     ],
 )
 def test_a_total_from_elsewhere_decides_between_several_cards(name, total, found):
-    assert find_gpu(name, ROWS, total).name == found
+    assert TABLE.find(name, total).name == found
 
 
 def test_a_total_that_fits_none_of_them_decides_nothing():
     with pytest.raises(UnknownName, match="gpu-ambiguous"):
-        find_gpu("A100", ROWS, 24 * GIB)
+        TABLE.find("A100", 24 * GIB)
 
 
 @pytest.mark.parametrize(("name", "near"), [("RTX 4070", "NVIDIA GeForce RTX 4090"), ("A10GG", "NVIDIA A10G")])
 def test_an_unknown_name_comes_back_with_its_nearest(name, near):
     with pytest.raises(UnknownName) as refused:
-        find_gpu(name, ROWS)
+        TABLE.find(name)
     assert refused.value.slug == "gpu-unknown"
     assert near in refused.value.parameters["nearest"]
 
@@ -90,13 +91,13 @@ def test_an_unknown_name_comes_back_with_its_nearest(name, near):
 @pytest.mark.parametrize("name", ["", "   ", "MIG", "-", "quantum flux 9000"])
 def test_nonsense_is_unknown_and_never_a_traceback(name):
     with pytest.raises(UnknownName, match="gpu-unknown"):
-        find_gpu(name, ROWS)
+        TABLE.find(name)
 
 
 def meant_by(name):
     """Every card that a name may stand for."""
     try:
-        return (find_gpu(name, ROWS).name,)
+        return (TABLE.find(name).name,)
     except UnknownName as refused:
         return refused.parameters["candidates"]
 
@@ -108,15 +109,15 @@ def test_every_name_in_the_catalogue_finds_its_card_or_is_ambiguous():
 
 
 def test_memory_is_the_lowest_total_seen_and_its_band_reaches_the_highest():
-    memory = find_gpu("A10G", ROWS).memory
+    memory = TABLE.find("A10G").memory
     assert memory.value == memory.low == round(22.058 * GIB)
     assert memory.high == round(22.19 * GIB)
     assert (memory.origin, memory.where) == ("catalogued", "gpus.toml:NVIDIA A10G")
 
 
 def test_a_total_that_nobody_printed_says_that_it_is_assumed():
-    assert find_gpu("A30", ROWS).memory.origin == "assumed"
-    assert find_gpu("A30", ROWS).memory.high < 24 * GIB
+    assert TABLE.find("A30").memory.origin == "assumed"
+    assert TABLE.find("A30").memory.high < 24 * GIB
 
 
 def test_no_capacity_is_the_nominal_one():
@@ -126,7 +127,7 @@ def test_no_capacity_is_the_nominal_one():
 
 
 def test_a_slice_takes_after_its_card_but_not_in_size_or_speed():
-    card, piece = find_gpu("H100", ROWS), find_gpu("H100 MIG 1g.10gb", ROWS)
+    card, piece = TABLE.find("H100"), TABLE.find("H100 MIG 1g.10gb")
     assert piece.capability == card.capability == (9, 0)
     assert (piece.mig, piece.bandwidth, piece.nvlink) == ("1g.10gb", None, False)
     assert piece.memory.high < 10 * GIB
@@ -151,24 +152,24 @@ def test_a_slice_of_a_card_that_is_not_listed_is_left_out():
     ],
 )
 def test_a_printed_total_tells_which_cards_show_it(total, shown_by, not_by):
-    found = names(gpus_with_total(printed_gib(total, "log:1"), ROWS))
+    found = names(TABLE.with_total(printed_gib(total, "log:1")))
     assert shown_by in found
     assert not_by not in found
 
 
 def test_whole_cards_that_were_seen_come_before_slices():
-    found = gpus_with_total(printed_gib("39.49", "log:1"), ROWS)
+    found = TABLE.with_total(printed_gib("39.49", "log:1"))
     assert found[0].name == "NVIDIA A100-SXM4-40GB"
     order = [gpu.mig is not None for gpu in found]
     assert order == sorted(order)
 
 
 def test_a_total_that_no_card_shows_is_nobodys():
-    assert gpus_with_total(printed_gib("5.00", "log:1"), ROWS) == ()
+    assert TABLE.with_total(printed_gib("5.00", "log:1")) == ()
 
 
 def test_other_platforms_have_no_cuda_capability():
-    gpu = find_gpu("MI300X", ROWS)
+    gpu = TABLE.find("MI300X")
     assert (gpu.capability, gpu.platform) == (None, "rocm")
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from oomedic.argument_table import ArgumentTable
 from oomedic.errors import UnknownName
 from oomedic.figure import Figure
-from oomedic.gpu import Gpu, find_gpu, gpu_of, gpu_rows, gpus_with_total
+from oomedic.gpu import Gpu, GpuTable, gpu_rows
 from oomedic.model_table import Model, ModelTable, Stored
 from oomedic.units import Bytes
 
@@ -48,15 +49,15 @@ class Catalogue:
         Raises:
             UnknownName: ``gpu-ambiguous`` or ``gpu-unknown``.
         """
-        return find_gpu(name, self._gpu_rows, total)
+        return self._gpus.find(name, total)
 
     def gpus(self) -> tuple[Gpu, ...]:
         """Return every GPU and MIG slice."""
-        return tuple(map(gpu_of, self._gpu_rows))
+        return self._gpus.all()
 
     def gpus_with_total(self, total: Figure) -> tuple[Gpu, ...]:
         """Return the GPUs that show this total, the likest first."""
-        return gpus_with_total(total, self._gpu_rows)
+        return self._gpus.with_total(total)
 
     def model(self, name: str) -> Model | None:
         """Return the model of an id (see ``ModelTable.find``), None when it is not known."""
@@ -94,9 +95,10 @@ class Catalogue:
         """Return the signatures of log lines, the user's among them."""
         return _overridden(self._part("signatures.json"), self._extra.get("signature", ()))
 
-    def arguments(self) -> tuple[Row, ...]:
-        """Return the arguments that vLLM's server takes, or took."""
-        return tuple(self._part("arguments.json").get("argument", ()))
+    @cached_property
+    def arguments(self) -> ArgumentTable:
+        """The arguments that vLLM's server takes, or took."""
+        return ArgumentTable.of(self._part("arguments.json").get("argument", ()))
 
     def argument_releases(self) -> tuple[str, ...]:
         """Return the releases that the arguments were read from."""
@@ -125,10 +127,10 @@ class Catalogue:
         raise UnknownName("code-unknown", name=code, nearest=_nearest_codes(wanted, pages))
 
     @cached_property
-    def _gpu_rows(self) -> tuple[Row, ...]:
+    def _gpus(self) -> GpuTable:
         facts = self._part("gpus.json")
         cards = _overridden(facts["gpu"], self._extra.get("gpu", ()))
-        return gpu_rows(cards, (*facts["mig"], *self._extra.get("mig", ())))
+        return GpuTable(gpu_rows(cards, (*facts["mig"], *self._extra.get("mig", ()))))
 
     @cached_property
     def _models(self) -> ModelTable:

@@ -7,6 +7,7 @@ mean several cards with different memory; those are refused with the candidates,
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
 from oomedic.errors import UnknownName
@@ -49,35 +50,76 @@ class Gpu(NamedTuple):
     nvlink: bool = False
 
 
-def find_gpu(name: str, rows: Iterable[Row], total: Bytes | None = None) -> Gpu:
-    """Return the GPU of that name; letters' case, spaces, dashes and the maker's name do not matter.
+class GpuTable:
+    """The catalogue's rows under every name that they have."""
 
-    Args:
-        name: as printed by a tool, written in a label, or typed.
-        rows: the catalogue's rows (see ``gpu_rows``).
-        total: a capacity that is known from elsewhere (a log, a node label); of several it picks the nearest.
+    def __init__(self, rows: Iterable[Row]) -> None:
+        """Take the rows (see ``gpu_rows``)."""
+        self._rows = tuple(rows)
 
-    Raises:
-        UnknownName: ``gpu-ambiguous`` with all ``candidates``, or ``gpu-unknown`` with the ``nearest`` names.
-    """
-    rows = tuple(rows)
-    found = _named(name, rows)
-    if len(found) > 1 and total is not None:
-        found = _nearest_in_size(found, total)
-    if not found:
-        raise UnknownName("gpu-unknown", name=name, nearest=_nearest(name, rows))
-    if len(found) > 1:
-        raise UnknownName("gpu-ambiguous", name=name, candidates=tuple(row["name"] for row in found))
-    return gpu_of(found[0])
+    def all(self) -> tuple[Gpu, ...]:
+        """Return every GPU and MIG slice."""
+        return tuple(map(gpu_of, self._rows))
 
+    def find(self, name: str, total: Bytes | None = None) -> Gpu:
+        """Return the GPU of that name; letters' case, spaces, dashes and the maker's name do not matter.
 
-def gpus_with_total(total: Figure, rows: Iterable[Row]) -> tuple[Gpu, ...]:
-    """Return the GPUs that show this total, whole cards first and the nearest of them first.
+        Args:
+            name: as printed by a tool, written in a label, or typed.
+            total: a capacity that is known from elsewhere (a log, a node label); of several it picks the nearest.
 
-    Catalogued bands come before assumed ones. "23.65 GiB is no A10G (22.06 to 22.19): an RTX 3090 or 4090 shows that".
-    """
-    fitting = [gpu_of(row) for row in rows if _shows(row, total)]
-    return tuple(sorted(fitting, key=lambda gpu: _rank(gpu, total)))
+        Raises:
+            UnknownName: ``gpu-ambiguous`` with all ``candidates``, or ``gpu-unknown`` with the ``nearest`` names.
+        """
+        found = self._named(name)
+        if len(found) > 1 and total is not None:
+            found = _nearest_in_size(found, total)
+        if not found:
+            raise UnknownName("gpu-unknown", name=name, nearest=self._nearest(name))
+        if len(found) > 1:
+            raise UnknownName("gpu-ambiguous", name=name, candidates=tuple(row["name"] for row in found))
+        return gpu_of(found[0])
+
+    def with_total(self, total: Figure) -> tuple[Gpu, ...]:
+        """Return the GPUs that show this total, whole cards first and the nearest of them first.
+
+        Catalogued bands come before assumed ones. "23.65 GiB is no A10G (22.06 to 22.19): an RTX 3090 or 4090 shows
+        that".
+        """
+        fitting = [gpu_of(row) for row in self._rows if _shows(row, total)]
+        return tuple(sorted(fitting, key=lambda gpu: _rank(gpu, total)))
+
+    @cached_property
+    def _spelled(self) -> tuple[Mapping[str, list[Row]], Mapping[str, list[Row]]]:
+        """The rows by their names' letters, and by their names' letters without the maker."""
+        return _by_spelling(self._rows, _letters), _by_spelling(self._rows, _without_maker)
+
+    def _named(self, name: str) -> tuple[Row, ...]:
+        plain = name.strip().removesuffix(_SHARING)
+        for spelling, rows in zip((_letters, _without_maker), self._spelled, strict=True):
+            wanted = spelling(plain)
+            if wanted and wanted in rows:
+                return tuple(rows[wanted])
+        return self._slices_named(plain)
+
+    def _slices_named(self, name: str) -> tuple[Row, ...]:
+        match = re.fullmatch(_MIG, name)
+        if match is None:
+            return ()
+        profile = match["profile"].lower()
+        slices = tuple(row for row in self._rows if row.get("profile") == profile)
+        if not match["parent"]:
+            return slices
+        cards = [row for row in self._named(match["parent"]) if "profile" not in row]
+        names = {f"{card['name']} MIG {profile}" for card in cards}
+        return tuple(row for row in slices if row["name"] in names)
+
+    def _nearest(self, name: str) -> tuple[str, ...]:
+        from difflib import get_close_matches  # only a name that is wrong needs it
+
+        spelled = {_without_maker(spelling): row["name"] for row in self._rows for spelling in gpu_names(row)}
+        close = get_close_matches(_without_maker(name), spelled, n=2 * _NEAREST, cutoff=0.5)
+        return tuple(dict.fromkeys(spelled[match] for match in close))[:_NEAREST]
 
 
 def gpu_rows(cards: Sequence[Row], slices: Iterable[Row]) -> tuple[Row, ...]:
@@ -147,31 +189,12 @@ _OF_THE_WHOLE_CARD: Final = frozenset(
 )
 
 
-def _named(name: str, rows: Sequence[Row]) -> tuple[Row, ...]:
-    plain = name.strip().removesuffix(_SHARING)
-    for spelling in (_letters, _without_maker):
-        wanted = spelling(plain)
-        found = tuple(row for row in rows if wanted and wanted in _spellings(row, spelling))
-        if found:
-            return found
-    return _slices_named(plain, rows)
-
-
-def _slices_named(name: str, rows: Sequence[Row]) -> tuple[Row, ...]:
-    match = re.fullmatch(_MIG, name)
-    if match is None:
-        return ()
-    profile = match["profile"].lower()
-    slices = tuple(row for row in rows if row.get("profile") == profile)
-    if not match["parent"]:
-        return slices
-    cards = _named(match["parent"], [row for row in rows if "profile" not in row])
-    names = {f"{card['name']} MIG {profile}" for card in cards}
-    return tuple(row for row in slices if row["name"] in names)
-
-
-def _spellings(row: Row, spelling: Callable[[str], str]) -> set[str]:
-    return {spelling(name) for name in gpu_names(row)}
+def _by_spelling(rows: Iterable[Row], spelling: Callable[[str], str]) -> Mapping[str, list[Row]]:
+    spelled: dict[str, list[Row]] = {}
+    for row in rows:
+        for name in {spelling(name) for name in gpu_names(row)}:
+            spelled.setdefault(name, []).append(row)
+    return spelled
 
 
 def gpu_names(row: Row) -> tuple[str, ...]:
@@ -210,11 +233,3 @@ def _rank(gpu: Gpu, total: Figure) -> tuple[bool, bool, Bytes]:
 
 def _beside(band: Figure, total: Bytes) -> Bytes:
     return max(0, band.low - total, total - band.high)
-
-
-def _nearest(name: str, rows: Iterable[Row]) -> tuple[str, ...]:
-    from difflib import get_close_matches  # only a name that is wrong needs it
-
-    spelled = {_without_maker(spelling): row["name"] for row in rows for spelling in gpu_names(row)}
-    close = get_close_matches(_without_maker(name), spelled, n=2 * _NEAREST, cutoff=0.5)
-    return tuple(dict.fromkeys(spelled[match] for match in close))[:_NEAREST]

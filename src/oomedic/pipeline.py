@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from oomedic import causes as cause_files
 from oomedic import remedies as remedy_files
-from oomedic.argument_table import ArgumentTable
 from oomedic.assessment import Outcome
 from oomedic.catalogue import Catalogue
 from oomedic.cause import Cause
@@ -72,11 +71,6 @@ class Library(NamedTuple):
     hub: Hub | None = None
 
 
-def argument_table(catalogue: Catalogue) -> ArgumentTable:
-    """Return vLLM's arguments, ready to read command lines."""
-    return ArgumentTable.of(catalogue.arguments())
-
-
 def diagnose_crash(question: Question, library: Library) -> Report:
     """Diagnose every life of every log; manifests alone are judged as they stand.
 
@@ -132,9 +126,8 @@ def _workloads(manifests: Sequence[Manifest], catalogue: Catalogue) -> Iterator[
         return
     from oomedic.manifest import read_workloads  # YAML is loaded only where a manifest is given
 
-    table = argument_table(catalogue)
     for manifest in manifests:
-        yield from read_workloads(manifest.text, manifest.path, table)
+        yield from read_workloads(manifest.text, manifest.path, catalogue.arguments)
 
 
 def _lives(logs: Iterable[Log], catalogue: Catalogue) -> Iterator[tuple[int | None, tuple[Event, ...]]]:

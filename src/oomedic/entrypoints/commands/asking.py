@@ -9,7 +9,7 @@ from oomedic.checkpoint import Checkpoint
 from oomedic.errors import UsageError
 from oomedic.figure import Figure, exactly
 from oomedic.gathering import EngineOptions
-from oomedic.pipeline import Library, argument_table
+from oomedic.pipeline import Library
 from oomedic.units import parse_size
 from oomedic.version import parse_version
 
@@ -41,7 +41,7 @@ def engine_options(options: "Namespace") -> EngineOptions:
 
 def engine_args(options: "Namespace", catalogue: Catalogue) -> EngineArgs:
     """Return the command line after ``--`` with the variables of --env and the model of --model."""
-    given = read_argv(words_of(*options.engine), argument_table(catalogue))
+    given = read_argv(words_of(*options.engine), catalogue.arguments)
     named: dict[str, Given] = {}
     if options.model and not _is_path(options.model):
         named["model"] = Given(options.model, "--model", "--model")
