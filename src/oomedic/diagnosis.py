@@ -1,6 +1,6 @@
 """From evidence to findings: ask each cause that may apply, and put the first in time that explains the death in front."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from oomedic.cause import Cause
 from oomedic.claim import Claim, claim
@@ -44,9 +44,17 @@ def first_error(events: Iterable[Event]) -> Claim | None:
     return None if event is None else claim("diagnosis.first-error", f"log:{event.line}", text=event.quote)
 
 
-def crashed(events: Iterable[Event]) -> bool:
-    """Tell whether the log shows that the engine failed, recognised or not."""
-    return any(event.kind in {"error", "wrapper"} for event in events)
+def crashed(events: Sequence[Event]) -> bool:
+    """Tell whether the log shows that the engine failed, recognised or not.
+
+    Once a server is ready, an error may concern a single request: only wrappers tell that the engine died. After an
+    orderly stop these are the noise of processes that end.
+    """
+    ready = next((event.line for event in events if event.signature == "server_ready"), None)
+    stopped = next((event.line for event in events if event.signature == "server_stopped"), float("inf"))
+    if ready is None and any(event.kind == "error" for event in events):
+        return True
+    return any(event.kind == "wrapper" and (ready or 0) < event.line < stopped for event in events)
 
 
 def _order(finding: Finding) -> tuple[float, int]:

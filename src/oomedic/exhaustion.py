@@ -34,7 +34,7 @@ class Exhaustion(NamedTuple):
 
 def exhaustion(evidence: Evidence) -> Exhaustion | None:
     """Return the first failed allocation of this life and where it happened, None when none was printed."""
-    event = evidence.first(*EXHAUSTION)
+    event = next((event for event in evidence.all(*EXHAUSTION) if not _pins(evidence, event)), None)
     if event is None:
         return None
     message = _message(evidence, event)
@@ -43,6 +43,11 @@ def exhaustion(evidence: Evidence) -> Exhaustion | None:
         return Exhaustion(event, phase, proven=True, message=message)
     computed = None if event.signature in _AFTER_LOADING else _computed_phase(evidence, message)
     return Exhaustion(event, computed, proven=False, message=message)
+
+
+def pinning(evidence: Evidence) -> Event | None:
+    """Return the driver's error when host memory could not be pinned: it is worded like a lack of GPU memory."""
+    return next((event for event in evidence.all(*EXHAUSTION) if _pins(evidence, event)), None)
 
 
 def shortage(message: OutOfMemory | None) -> Bytes | None:
@@ -62,6 +67,12 @@ def touches_sampler(evidence: Evidence, event: Event) -> bool:
     if event.signature == "warm_up_out_of_memory" or evidence.first("warm_up_out_of_memory"):
         return True
     return any(frame.signature == "sampler_frame" for frame in frames_of(event, evidence.events))
+
+
+def _pins(evidence: Evidence, event: Event) -> bool:
+    if event.signature != "cuda_driver_out_of_memory":
+        return False
+    return any(frame.signature == "pinned_memory_frame" for frame in frames_of(event, evidence.events))
 
 
 def _message(evidence: Evidence, event: Event) -> OutOfMemory | None:
