@@ -277,9 +277,10 @@ def test_no_printed_text_makes_a_reader_fail(text):
         reader(f"Namespace({text}", "log:1")
 
 
-@given(
-    st.lists(st.one_of(st.sampled_from(sorted(TABLE.flags())), st.text(max_size=12), st.sampled_from("=.{-")), max_size=9)
-)
+WORDS = st.one_of(st.sampled_from(sorted(TABLE.flags())), st.text(max_size=12), st.sampled_from("=.{-"))
+
+
+@given(st.lists(WORDS, max_size=9))
 def test_no_argument_vector_makes_it_fail(words):
     args = read_argv(words_of("vllm", "serve", *words), TABLE)
     json.dumps({name: found.value for name, found in args.given.items()})

@@ -53,8 +53,12 @@ class ArgumentTable:
         long_flags: tuple[str, ...],
         version: Version | None = None,
     ) -> None:
-        """Take each flag with its row and whether it negates, the sorted flags that a shortened one may mean,
-        and the release that decides among them.
+        """Make a table.
+
+        Args:
+            spelled: each flag with its row, and whether it negates.
+            long_flags: the sorted flags that a shortened one may mean.
+            version: the release that decides among them.
         """
         self._spelled = spelled
         self._long_flags = long_flags
