@@ -68,34 +68,47 @@ class CacheSpec(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One request as the planner sees it: its length, and how many tokens may be in flight at once."""
+    """One request as the planner sees it: its length, and how many tokens may be in flight at once.
+
+    ``encoder_tokens`` is what the engine reserves for an encoder's output, max_num_encoder_input_tokens.
+    """
 
     length: int
     in_flight: int
     context_parallel: int = 1
     speculative: int = 0
+    encoder_tokens: int = 0
 
 
-def layer_specs(layers: Sequence[CacheLayer], settings: CacheSettings) -> tuple[CacheSpec, ...]:
+def layer_specs(
+    layers: Sequence[CacheLayer], settings: CacheSettings, fitted_state: State | None = None
+) -> tuple[CacheSpec, ...]:
     """Return what all layers of a worker keep, in their order.
+
+    Args:
+        layers: the caches of the worker's layers.
+        settings: of the engine.
+        fitted_state: a state to which blocks are fitted although no layer keeps it.
 
     Raises:
         UsageError: ``states-unsupported`` where the release cannot serve layers that keep a state.
     """
-    fitted = _fitted(layers, settings)
+    states = [layer for layer in layers if isinstance(layer, State)]
+    if states and settings.states == "refused":
+        raise UsageError("states-unsupported")
+    if fitted_state is not None:
+        states.append(fitted_state)
+    fitted = _fitted(layers, states, settings)
     return tuple(spec for layer in layers for spec in cache_specs(layer, fitted))
 
 
-def _fitted(layers: Sequence[CacheLayer], settings: CacheSettings) -> CacheSettings:
+def _fitted(layers: Sequence[CacheLayer], states: Sequence[State], settings: CacheSettings) -> CacheSettings:
     """Enlarge the attention block until its page holds a recurrent state, as hybrid models need it.
 
     Mirrors HybridAttentionMambaModelConfig (vllm/model_executor/models/config.py, later platforms/interface.py).
     """
-    states = [layer for layer in layers if isinstance(layer, State)]
     attending = [layer for layer in layers if isinstance(layer, Attention | Latent)]
-    if states and settings.states == "refused":
-        raise UsageError("states-unsupported")
-    if not states or settings.states == "outside":
+    if not states or settings.states != "paged":
         return settings
     if not attending:
         return settings._replace(state_mode="none")
@@ -213,8 +226,8 @@ def _recurrent(spec: CacheSpec, request: Request) -> int:
     return (2 if spec.mode == "align" else 1) + request.speculative
 
 
-def _cross(spec: CacheSpec, _request: Request) -> int:
-    return ceil_div(spec.tokens or 0, spec.block_size)
+def _cross(spec: CacheSpec, request: Request) -> int:
+    return ceil_div(request.encoder_tokens or spec.tokens or 0, spec.block_size)
 
 
 _PAGES: Final[Mapping[Kind, Callable[[CacheSpec, Request], int]]] = {

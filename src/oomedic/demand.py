@@ -86,7 +86,12 @@ def request_of(config: EngineConfig, length: int) -> Request:
     if config.rules.cache.get("in_flight") == "batches":
         batches = config.pipeline_parallel_size + 1 if config.runner == "V2" else 1 + config.flag("async_scheduling")
     in_flight = config.integer("max_num_batched_tokens") * batches
-    return Request(length, in_flight, max(1, config.integer("decode_context_parallel_size")))
+    return Request(
+        length,
+        in_flight,
+        max(1, config.integer("decode_context_parallel_size")),
+        encoder_tokens=config.integer("max_num_batched_tokens"),
+    )
 
 
 def cache_settings(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> CacheSettings:
@@ -216,7 +221,7 @@ def _cut(
     settings = cache_settings(checkpoint, config, gpu)
     if settings.states == "refused" and any(isinstance(layer, State) for layer in layers):
         return None
-    return layout(layer_specs(layers, settings), plan_rules(config))
+    return layout(layer_specs(layers, settings, stack.fitted_state), plan_rules(config))
 
 
 def _whole() -> Stage:

@@ -5,40 +5,41 @@ from typing import Final, NamedTuple
 
 from oomedic.shell_words import Program, Word, find_vllm
 
-_PROGRAM: Final = re.compile(r"[^-=\s][^=\s]*")
+# Patterns are compiled when they are first needed (and kept by re): most runs need few of them.
+_PROGRAM: Final = r"[^-=\s][^=\s]*"
 _BY_COMMAND: Final = (
-    ("huggingfaceserver", re.compile(r"huggingfaceserver$")),
-    ("sglang", re.compile(r"sglang\.launch_server|sglang_router|sglang$")),
-    ("tgi", re.compile(r"text-generation-(?:launcher|server)$")),
-    ("tei", re.compile(r"text-embeddings-router$")),
-    ("tensorrt-llm", re.compile(r"(?:trtllm-serve|tensorrt_llm\S*|dynamo\.trtllm)$")),
-    ("triton", re.compile(r"tritonserver$")),
-    ("llama.cpp", re.compile(r"(?:llama-server|llama_cpp\.server)$")),
-    ("ollama", re.compile(r"ollama$")),
-    ("lmdeploy", re.compile(r"lmdeploy$")),
+    ("huggingfaceserver", r"huggingfaceserver$"),
+    ("sglang", r"sglang\.launch_server|sglang_router|sglang$"),
+    ("tgi", r"text-generation-(?:launcher|server)$"),
+    ("tei", r"text-embeddings-router$"),
+    ("tensorrt-llm", r"(?:trtllm-serve|tensorrt_llm\S*|dynamo\.trtllm)$"),
+    ("triton", r"tritonserver$"),
+    ("llama.cpp", r"(?:llama-server|llama_cpp\.server)$"),
+    ("ollama", r"ollama$"),
+    ("lmdeploy", r"lmdeploy$"),
 )
 _BY_IMAGE: Final = (
-    ("nim", re.compile(r"nvcr\.io/nim/")),
-    ("huggingfaceserver", re.compile(r"huggingfaceserver")),
-    ("sglang", re.compile(r"sglang")),
-    ("tgi", re.compile(r"text-generation-inference|pytorch-tgi")),
-    ("tei", re.compile(r"text-embeddings-inference")),
-    ("tensorrt-llm", re.compile(r"tensorrt-?llm")),
-    ("triton", re.compile(r"tritonserver")),
-    ("djl", re.compile(r"djl-inference|djl-serving")),
-    ("llama.cpp", re.compile(r"llama\.?cpp")),
-    ("ollama", re.compile(r"ollama/ollama")),
-    ("lmdeploy", re.compile(r"lmdeploy")),
-    ("vllm", re.compile(r"vllm|llm-d-(?:cuda|rocm|xpu|cpu|aws|dev)|llm-d/llm-d")),
+    ("nim", r"nvcr\.io/nim/"),
+    ("huggingfaceserver", r"huggingfaceserver"),
+    ("sglang", r"sglang"),
+    ("tgi", r"text-generation-inference|pytorch-tgi"),
+    ("tei", r"text-embeddings-inference"),
+    ("tensorrt-llm", r"tensorrt-?llm"),
+    ("triton", r"tritonserver"),
+    ("djl", r"djl-inference|djl-serving"),
+    ("llama.cpp", r"llama\.?cpp"),
+    ("ollama", r"ollama/ollama"),
+    ("lmdeploy", r"lmdeploy"),
+    ("vllm", r"vllm|llm-d-(?:cuda|rocm|xpu|cpu|aws|dev)|llm-d/llm-d"),
 )
-_BESIDE_THE_ENGINE: Final = re.compile(
+_BESIDE_THE_ENGINE: Final = (
     r"router|proxy|sidecar|operator|controller|exporter|scheduler|gateway|bench|dashboard|-ui\b|lmstack|metadata|agent"
 )
-_OWN_VERSIONS: Final = re.compile(r"lmcache/|llm-d|vllm-runtime|neuron|huggingfaceserver|ray-llm|djl")
+_OWN_VERSIONS: Final = r"lmcache/|llm-d|vllm-runtime|neuron|huggingfaceserver|ray-llm|djl"
 """Images whose tag is the version of something else than the engine."""
 
-_TAGGED: Final = re.compile(r"(?:^|[_-])v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)(?=$|[-_+])")
-_BUILT_IN: Final = re.compile(r"vllm[_-]?v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)")
+_TAGGED: Final = r"(?:^|[_-])v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)(?=$|[-_+])"
+_BUILT_IN: Final = r"vllm[_-]?v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)"
 _ONLY_VLLM: Final = frozenset(("max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"))
 
 
@@ -56,7 +57,7 @@ def engine_of_command(words: tuple[Word, ...]) -> Running | None:
         return Running("vllm", program)
     for index, word in enumerate(words):
         for engine, pattern in _BY_COMMAND:
-            if _PROGRAM.fullmatch(word.text) and pattern.search(word.text):
+            if re.fullmatch(_PROGRAM, word.text) and re.search(pattern, word.text):
                 return Running(engine, Program(engine, index + 1))
     return None
 
@@ -69,9 +70,9 @@ def engine_of_image(image: str) -> str | None:
     """
     name = image.partition("@")[0].lower()
     last = name.rpartition("/")[2].partition(":")[0]
-    if _BESIDE_THE_ENGINE.search(last):
+    if re.search(_BESIDE_THE_ENGINE, last):
         return None
-    return next((engine for engine, pattern in _BY_IMAGE if pattern.search(name)), None)
+    return next((engine for engine, pattern in _BY_IMAGE if re.search(pattern, name)), None)
 
 
 def engine_of_arguments(names: frozenset[str]) -> str | None:
@@ -90,8 +91,8 @@ def version_of_image(image: str) -> str | None:
     name, _, tag = image.partition("@")[0].rpartition(":")
     if not name or "/" in tag:
         return None
-    built_in = _BUILT_IN.search(tag.lower())
+    built_in = re.search(_BUILT_IN, tag.lower())
     if built_in:
         return built_in[1]
-    tagged = _TAGGED.match(tag)
-    return None if tagged is None or _OWN_VERSIONS.search(image.lower()) else tagged[1]
+    tagged = re.match(_TAGGED, tag)
+    return None if tagged is None or re.search(_OWN_VERSIONS, image.lower()) else tagged[1]

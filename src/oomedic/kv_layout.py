@@ -77,7 +77,7 @@ def _promoted(layers: tuple[CacheSpec, ...]) -> tuple[CacheSpec, ...]:
     kinds = {spec.kind for spec in layers}
     if not kinds & {"full", "latent"} or len(kinds) == 1:
         return layers
-    if "state" in kinds:
+    if kinds & {"state", "cross"}:
         raise UsageError("hybrid-manager-needed")
     windowed = {"sliding", "chunked"}
     return tuple(spec._replace(kind="full", window=None) if spec.kind in windowed else spec for spec in layers)

@@ -30,6 +30,7 @@ class Shape(NamedTuple):
     rotates: bool = False
     tied: bool = True
     narrow: int | None = None
+    own_dtype: bool = False
 
 
 def build(config: Config, shard: Shard) -> Stack:
@@ -45,7 +46,7 @@ def build(config: Config, shard: Shard) -> Stack:
         *plain_mlp(shape.hidden, shard.divide(shape.inner, "intermediate_size"), bias=shape.mlp_bias),
         *norms(shape.hidden, shape.norms, bias=shape.norm_bias),
     )
-    layer = Layer(modules, (Attention(shard.key_value_heads(shape.kv_heads), size),))
+    layer = Layer(modules, (Attention(shard.key_value_heads(shape.kv_heads), size, own_dtype=shape.own_dtype),))
     words = {**own, "hidden_size": shape.narrow or shape.hidden}
     projected = (Table("project", shape.narrow * shape.hidden),) if shape.narrow else ()
     return Stack(
@@ -101,6 +102,7 @@ def _falcon(config: Config) -> Shape:
         bias=bias,
         mlp_bias=bias,
         rotates=not config.get("alibi"),
+        own_dtype=True,
     )
 
 

@@ -20,8 +20,8 @@ def build(config: Config, shard: Shard) -> Stack:
     cache = attention_caches(config, shard)[0]
     full = Layer((*attention_modules(config, shard, Switches()), *common), cache)
     kinds = _layer_types(config)
-    mixer = _mixer(config, shard) if "mamba" in kinds else None
-    linear = Layer((*mixer.modules, *common), (mixer.state,)) if mixer else full
+    mixer = _mixer(config, shard)
+    linear = Layer((*mixer.modules, *common), (mixer.state,))
     granite = config["model_type"] == "granitemoehybrid"
     uses_rope = not granite or config.get("position_embedding_type") == "rope"
     return Stack(
@@ -30,6 +30,7 @@ def build(config: Config, shard: Shard) -> Stack:
         (*norms(hidden, 1), *head(config, shard)),
         rotary(config, shard) if uses_rope else (),
         is_tied(config, default=granite),
+        fitted_state=mixer.state,
     )
 
 
@@ -43,15 +44,15 @@ def _layer_types(config: Config) -> tuple[str, ...]:
 
 
 def _mixer(config: Config, shard: Shard) -> Mixer:
-    hidden, heads = need(config, "hidden_size"), need(config, "mamba_n_heads")
+    hidden, heads = need(config, "hidden_size"), int(first(config, "mamba_n_heads", default=128))
     size = first(config, "mamba_d_head")
     width = int(first(config, "mamba_expand", default=2)) * hidden
     shape = Mamba2(
         hidden,
         heads,
         size if isinstance(size, int) else width // heads,
-        need(config, "mamba_n_groups"),
-        need(config, "mamba_d_state"),
+        int(first(config, "mamba_n_groups", default=1)),
+        int(first(config, "mamba_d_state", default=256)),
         int(first(config, "mamba_d_conv", default=4)),
         bool(first(config, "mamba_proj_bias", default=False)),
         bool(first(config, "mamba_conv_bias", default=True)),

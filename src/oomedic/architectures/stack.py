@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from oomedic.cache_layers import CacheLayer
+from oomedic.cache_layers import CacheLayer, State
 from oomedic.hf_config import Config, first, head_dim, need
 from oomedic.modules import Buffer, Linear, Module, Shard, Table
 
@@ -20,7 +20,8 @@ class Stack(NamedTuple):
 
     ``everywhere`` is on each pipeline stage, such as rotary tables. ``encoder`` are the towers for images, video and audio
     with their projectors, in groups, on the first stage; None: there are some, of a kind that is not known. ``root`` is
-    what names in the checkpoint start with.
+    what names in the checkpoint start with. ``fitted_state`` is a state that no layer keeps and to which blocks are
+    fitted all the same, because the model's class could.
     """
 
     layers: tuple[Layer, ...]
@@ -30,6 +31,7 @@ class Stack(NamedTuple):
     tied: bool = False
     encoder: tuple[tuple[Module, ...], ...] | None = ()
     root: str = "model"
+    fitted_state: State | None = None
 
 
 Builder = Callable[[Config, Shard], Stack]
