@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Final
 
 from oomedic import shapes
@@ -29,7 +28,6 @@ __all__ = (
 )
 
 _TEMPLATE: Final = re.compile(r"^[ \t]*(?:-[ \t]+)?(?:[\w./-]+:[ \t]+)?\{\{", re.MULTILINE)
-_LAST: Final = "unsupported"
 
 
 def read_workloads(text: str, path: str, table: ArgumentTable) -> tuple[Workload, ...]:
@@ -66,9 +64,8 @@ def _is_template(workload: Workload) -> bool:
 
 @cache
 def known_shapes() -> tuple[Shape, ...]:
-    """Return the modules of oomedic.shapes, the one for what is not read yet at the end."""
-    names = sorted((module.name for module in iter_modules(shapes.__path__)), key=lambda name: (name == _LAST, name))
-    return tuple(import_module(f"{shapes.__name__}.{name}") for name in names)
+    """Return the modules of oomedic.shapes, in the order in which they are asked."""
+    return tuple(import_module(f"{shapes.__name__}.{name}") for name in shapes.KNOWN)
 
 
 def _template(text: str, path: str, index: int) -> InputError:

@@ -11,11 +11,16 @@ TYPE_CHECKING = False  # see oomedic.entrypoints.cli
 if TYPE_CHECKING:
     from typing import NoReturn
 
+_WIDEST = 118
 _CONFIDENCES = ("certain", "likely", "possible", "never")
 
 
 class _Parser(argparse.ArgumentParser):
     """An argparse parser whose refusal ends with status 2 and one line."""
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        # argparse asks shutil for the width, even where nothing is printed; that import takes 5 ms
+        return self.formatter_class(prog=self.prog, width=_width())
 
     def error(self, message: str) -> "NoReturn":
         self.exit(2, f"{self.prog}: {message}\n         see {self.prog} --help\n")
@@ -31,6 +36,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         options = _program().parse_args(own)
     options.engine = engine
     return options
+
+
+def _width() -> int:
+    try:
+        return min(os.get_terminal_size().columns - 2, _WIDEST)
+    except OSError:
+        return 78
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
