@@ -4,36 +4,9 @@ A model type that no family knows gives None: the size of its weights then comes
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Final
 
-from oomedic.architectures import (
-    bert,
-    classic,
-    dbrx,
-    deepseek_v4,
-    dense,
-    falcon_h1,
-    gated_delta,
-    gemma3n,
-    gemma4,
-    granite_hybrid,
-    jamba,
-    kimi_linear,
-    laguna,
-    latent,
-    lfm2,
-    llama4,
-    mimo_v2,
-    minimax,
-    minimax_m3,
-    mixture,
-    mllama,
-    nemotron_h,
-    nemotron_nas,
-    state_space,
-    step,
-    whisper,
-)
 from oomedic.architectures.encoders import encoder_of
 from oomedic.architectures.stack import Builder, Layer, Stack
 from oomedic.hf_config import Config, text_config
@@ -57,39 +30,119 @@ _TEXT_OF: Final = {
 }
 """Model types whose config holds the language model without nesting it, or under another name."""
 
-_BUILDERS: Final[Mapping[str, Builder]] = {
-    **dict.fromkeys(dense.DENSE, dense.build),
-    **dict.fromkeys(mixture.MIXTURES, mixture.build),
-    **dict.fromkeys(latent.LATENT, latent.build),
-    **dict.fromkeys(gated_delta.GATED_DELTA, gated_delta.build),
-    **dict.fromkeys(state_space.STATE_SPACE, state_space.build),
-    **dict.fromkeys(granite_hybrid.GRANITE_HYBRIDS, granite_hybrid.build),
-    "falcon_h1": falcon_h1.build,
-    **dict.fromkeys(gemma4.GEMMA4, gemma4.build),
-    "gemma3n_text": gemma3n.build,
-    **dict.fromkeys(mimo_v2.MIMO_V2, mimo_v2.build),
-    **dict.fromkeys(deepseek_v4.DEEPSEEK_V4, deepseek_v4.build),
-    **dict.fromkeys(bert.BERTS, bert.build),
-    **dict.fromkeys(classic.CLASSIC, classic.build),
-    **dict.fromkeys(lfm2.LFM2, lfm2.build),
-    **dict.fromkeys(minimax_m3.MINIMAX_M3, minimax_m3.build),
-    **dict.fromkeys(minimax.MINIMAX_01, minimax.build),
-    **dict.fromkeys(step.STEP, step.build),
-    "dbrx": dbrx.build,
-    "kimi_linear": kimi_linear.build,
-    "nemotron-nas": nemotron_nas.build,
-    "whisper": whisper.build,
-    "laguna": laguna.build,
-    "mllama_text_model": mllama.build,
-    "jamba": jamba.build,
-    "nemotron_h": nemotron_h.build,
-    "llama4": llama4.build,
+_FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "bert": ("bert", "xlm-roberta", "nomic_bert", "modernbert", "roberta"),
+    "classic": ("opt", "falcon", "gpt2", "gpt_bigcode", "gptj", "bloom", "mpt"),
+    "dbrx": ("dbrx",),
+    "deepseek_v4": ("deepseek_v4", "deepseek_ref"),
+    "dense": (
+        "llama",
+        "mistral",
+        "ministral",
+        "ministral3",
+        "granite",
+        "smollm3",
+        "exaone",
+        "internlm2",
+        "internlm3",
+        "xverse",
+        "phi3",
+        "baichuan",
+        "aquila",
+        "yi",
+        "minicpm",
+        "decilm",
+        "qwen2",
+        "qwen2_vl_text",
+        "qwen2_5_vl_text",
+        "qwen",
+        "mimo",
+        "seed_oss",
+        "chatglm",
+        "glm",
+        "glm4",
+        "glm4v_text",
+        "qwen3",
+        "qwen3_vl_text",
+        "exaone4",
+        "hunyuan_v1_dense",
+        "apertus",
+        "olmo",
+        "olmo2",
+        "olmo3",
+        "cohere",
+        "cohere2",
+        "gemma",
+        "gemma2",
+        "gemma3_text",
+        "muse_glimmer_text",
+        "phi",
+        "starcoder2",
+        "gpt_neox",
+        "stablelm",
+        "nemotron",
+    ),
+    "falcon_h1": ("falcon_h1",),
+    "gated_delta": ("qwen3_5_moe_text", "qwen3_next", "qwen3_5_text"),
+    "gemma3n": ("gemma3n_text",),
+    "gemma4": ("gemma4_unified_text", "gemma4_text"),
+    "granite_hybrid": ("bamba", "granitemoehybrid"),
+    "jamba": ("jamba",),
+    "kimi_linear": ("kimi_linear",),
+    "laguna": ("laguna",),
+    "latent": (
+        "mistral_large_3",
+        "deepseek_v2",
+        "deepseek_v32",
+        "glm4_moe_lite",
+        "deepseek_v3",
+        "kimi_k2",
+        "glm_moe_dsa",
+        "deepseek_vl_v2",
+        "mistral4",
+        "axk1",
+    ),
+    "lfm2": ("lfm2", "lfm2_moe"),
+    "llama4": ("llama4",),
+    "mimo_v2": ("mimo_v2", "mimo_v2_flash"),
+    "minimax": ("minimax_m1", "minimax_text_01", "minimax"),
+    "minimax_m3": ("minimax_m3", "minimax_m3_vl_text", "minimax_m3_text"),
+    "mixture": (
+        "mixtral",
+        "granitemoe",
+        "deepseek",
+        "qwen2_moe",
+        "qwen3_moe",
+        "qwen3_vl_moe_text",
+        "qwen3_omni_moe_text",
+        "olmoe",
+        "phimoe",
+        "glm4_moe",
+        "glm4v_moe_text",
+        "minimax_m2",
+        "hunyuan_v1_moe",
+        "hy_v3",
+        "exaone_moe",
+        "ernie4_5_moe",
+        "solar_open",
+        "cohere2_moe",
+        "gpt_oss",
+    ),
+    "mllama": ("mllama_text_model",),
+    "nemotron_h": ("nemotron_h",),
+    "nemotron_nas": ("nemotron-nas",),
+    "state_space": ("mamba2", "mamba", "falcon_mamba"),
+    "step": ("step3p5", "step3p7"),
+    "whisper": ("whisper",),
 }
+"""The model types of each module of this package; only the module of the model at hand is loaded."""
+
+_MODULES: Final = {kind: module for module, kinds in _FAMILIES.items() for kind in kinds}
 
 
 def is_known(config: Config) -> bool:
     """Tell whether a family knows the model type of this config."""
-    return _model_type(config, text_config(config)) in _BUILDERS
+    return _model_type(config, text_config(config)) in _MODULES
 
 
 def stack_of(config: Config, shard: Shard) -> Stack | None:
@@ -101,9 +154,9 @@ def stack_of(config: Config, shard: Shard) -> Stack | None:
     """
     text = text_config(config)
     kind = _model_type(config, text)
-    builder = _BUILDERS.get(kind)
-    if builder is None:
+    if kind not in _MODULES:
         return None
+    builder: Builder = import_module(f"{__name__}.{_MODULES[kind]}").build
     stack = builder({**text, "model_type": kind}, shard)
     return stack._replace(encoder=encoder_of(config, shard)) if stack.encoder == () else stack
 

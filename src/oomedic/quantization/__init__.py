@@ -3,17 +3,12 @@
 A method that is not known gives None: the size of its weights then comes from the catalogue or from the user.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from oomedic.modules import NEWEST
-from oomedic.quantization import compressed_tensors, deepseek_v4, modelopt
-from oomedic.quantization.bitsandbytes import BitsAndBytes
-from oomedic.quantization.block import Block, Origin, declared_kv_dtype, uniform
-from oomedic.quantization.four_bit_floats import MxFp4
-from oomedic.quantization.fp8 import EightBit
-from oomedic.quantization.gguf import Gguf, bits_of_mix
-from oomedic.quantization.integers import PackedIntegers
+from oomedic.quantization.block import Block, Origin
 from oomedic.quantization.plain import plain
 from oomedic.quantization.scheme import Scheme
 
@@ -32,6 +27,19 @@ _NAMES: Final = {
     "inc": "auto_round",
     "fp8_per_tensor": "fp8",
 }
+_READERS: Final = {
+    "fp8": ("fp8", "read"),
+    "awq": ("integers", "read_awq"),
+    "gptq": ("integers", "read_gptq"),
+    "auto_round": ("integers", "read_auto_round"),
+    "bitsandbytes": ("bitsandbytes", "read"),
+    "gguf": ("gguf", "read"),
+    "mxfp4": ("four_bit_floats", "read_mxfp4"),
+    "deepseek_v4_fp8": ("deepseek_v4", "read"),
+    "modelopt": ("modelopt", "read"),
+    "compressed-tensors": ("compressed_tensors", "read"),
+}
+"""Module and function of each method; only the module of the checkpoint at hand is loaded."""
 _FP8_OF_ITS_OWN: Final = frozenset({"deepseek_v4", "deepseek_ref"})
 """Model types whose fp8 checkpoints the engine reads by a method of their own."""
 
@@ -63,10 +71,11 @@ def scheme_of(
         method = "gguf"
     if method is None:
         return plain(element_bytes)
-    reader = _READERS.get(method)
-    return (
-        reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype"))) if reader else None
-    )
+    if method not in _READERS:
+        return None
+    module, function = _READERS[method]
+    reader: Callable[[Block, Origin], Scheme | None] = getattr(import_module(f"{__name__}.{module}"), function)
+    return reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype")))
 
 
 def quantization_block(config: Mapping[str, Any]) -> Block:
@@ -87,75 +96,3 @@ def method_of(block: Block) -> str | None:
     if method is None:
         return None
     return _NAMES.get(str(method).lower(), str(method).lower())
-
-
-def _fp8(block: Block, origin: Origin) -> Scheme:
-    size = block.get("weight_block_size")
-    kind = EightBit(
-        "block" if size else "tensor",
-        tuple(size) if size else (128, 128),
-        block.get("activation_scheme") == "static",
-        origin.element_bytes,
-        refines_blocks=bool(origin.release.get("fp8_refines_blocks", True)),
-    )
-    return uniform("fp8", block, origin, kind)
-
-
-def _awq(block: Block, origin: Origin) -> Scheme:
-    bits = int(block.get("bits") or block.get("w_bit") or 4)
-    group = int(block.get("group_size") or block.get("q_group_size") or 128)
-    zero_points = bool(block.get("zero_point", True))
-    kind = PackedIntegers(bits, group, zero_points=zero_points, element_bytes=origin.element_bytes)
-    return uniform("awq", block, origin, kind)
-
-
-def _gptq(block: Block, origin: Origin) -> Scheme:
-    kind = PackedIntegers(
-        int(block.get("bits") or 4),
-        int(block.get("group_size") or 128),
-        zero_points=True,
-        group_index=True,
-        element_bytes=origin.element_bytes,
-    )
-    return uniform("gptq", block, origin, kind)
-
-
-def _auto_round(block: Block, origin: Origin) -> Scheme:
-    packing = str(block.get("packing_format") or block.get("format") or "")
-    return (_awq if "awq" in packing else _gptq)(block, origin)
-
-
-def _bitsandbytes(block: Block, origin: Origin) -> Scheme:
-    bits = 8 if block.get("load_in_8bit") else 4
-    kind = BitsAndBytes(bits, bool(block.get("bnb_4bit_use_double_quant", True)), origin.element_bytes)
-    return uniform("bitsandbytes", block, origin, kind)
-
-
-def _gguf(block: Block, origin: Origin) -> Scheme | None:
-    bits = bits_of_mix(origin.name)
-    if bits is None:
-        return None
-    kind = Gguf(bits, origin.element_bytes)
-    # embedding and output projection stay quantised too
-    return Scheme("gguf", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))
-
-
-def _mxfp4(block: Block, origin: Origin) -> Scheme:
-    by_capability = origin.release.get("mxfp4_multiples", {})
-    width, hidden = by_capability.get(str(origin.capability), (64, 1))
-    kind = MxFp4(width, hidden, origin.element_bytes)
-    return Scheme("mxfp4", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))
-
-
-_READERS: Final = {
-    "fp8": _fp8,
-    "awq": _awq,
-    "gptq": _gptq,
-    "auto_round": _auto_round,
-    "bitsandbytes": _bitsandbytes,
-    "gguf": _gguf,
-    "mxfp4": _mxfp4,
-    "deepseek_v4_fp8": deepseek_v4.read,
-    "modelopt": modelopt.read,
-    "compressed-tensors": compressed_tensors.read,
-}

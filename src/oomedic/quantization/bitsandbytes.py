@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from oomedic.modules import Experts, Linear
-from oomedic.quantization.scheme import Sizes, bias_of, rows_of_w13
+from oomedic.quantization.block import Block, Origin, uniform
+from oomedic.quantization.scheme import Scheme, Sizes, bias_of, rows_of_w13
 
 
 class BitsAndBytes(NamedTuple):
@@ -30,3 +31,10 @@ class BitsAndBytes(NamedTuple):
             return (elements, outputs * 4)
         blocks = elements // 64
         return (elements // 2, blocks + blocks // 256 * 4) if self.nested else (elements // 2, blocks * 4)
+
+
+def read(block: Block, origin: Origin) -> Scheme:
+    """Read the block of a bitsandbytes checkpoint, or none: 4 bits with nested scales."""
+    bits = 8 if block.get("load_in_8bit") else 4
+    kind = BitsAndBytes(bits, bool(block.get("bnb_4bit_use_double_quant", True)), origin.element_bytes)
+    return uniform("bitsandbytes", block, origin, kind)

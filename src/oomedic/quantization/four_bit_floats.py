@@ -6,7 +6,8 @@ Mirrors vllm/model_executor/layers/quantization/{modelopt,mxfp4}.py and compress
 from typing import NamedTuple
 
 from oomedic.modules import Experts, Linear, round_up
-from oomedic.quantization.scheme import Sizes, bias_of, plain_linear, rows_of_w13
+from oomedic.quantization.block import Block, Origin, declared_kv_dtype
+from oomedic.quantization.scheme import Scheme, Sizes, bias_of, plain_linear, rows_of_w13
 
 
 class NvFp4(NamedTuple):
@@ -62,3 +63,11 @@ class MxFp4(NamedTuple):
         if module.bias:
             tensors += [module.experts * up * self.element_bytes, module.experts * hidden * self.element_bytes]
         return tuple(tensors)
+
+
+def read_mxfp4(block: Block, origin: Origin) -> Scheme:
+    """Read the block of an MXFP4 checkpoint; the padding depends on the GPU."""
+    by_capability = origin.release.get("mxfp4_multiples", {})
+    width, hidden = by_capability.get(str(origin.capability), (64, 1))
+    kind = MxFp4(width, hidden, origin.element_bytes)
+    return Scheme("mxfp4", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))

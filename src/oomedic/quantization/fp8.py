@@ -5,7 +5,8 @@ from typing import Literal, NamedTuple
 
 from oomedic.errors import UsageError
 from oomedic.modules import Experts, Linear
-from oomedic.quantization.scheme import Sizes, bias_of, blocks, rows_of_w13
+from oomedic.quantization.block import Block, Origin, uniform
+from oomedic.quantization.scheme import Scheme, Sizes, bias_of, blocks, rows_of_w13
 
 Scales = Literal["tensor", "channel", "block"]
 
@@ -88,3 +89,16 @@ class MxFp8(NamedTuple):
             module.experts * up * blocks(module.hidden, self.group_size),
             module.experts * module.hidden * blocks(module.width, self.group_size),
         )
+
+
+def read(block: Block, origin: Origin) -> Scheme:
+    """Read the block of an fp8 checkpoint, with scales per tensor or per block."""
+    size = block.get("weight_block_size")
+    kind = EightBit(
+        "block" if size else "tensor",
+        tuple(size) if size else (128, 128),
+        block.get("activation_scheme") == "static",
+        origin.element_bytes,
+        refines_blocks=bool(origin.release.get("fp8_refines_blocks", True)),
+    )
+    return uniform("fp8", block, origin, kind)

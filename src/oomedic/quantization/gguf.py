@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from oomedic.modules import Experts, Linear
-from oomedic.quantization.scheme import Sizes, bias_of, rows_of_w13
+from oomedic.quantization.block import Block, Origin, declared_kv_dtype
+from oomedic.quantization.scheme import Scheme, Sizes, bias_of, rows_of_w13
 
 BITS_PER_WEIGHT: Final[Mapping[str, float]] = {
     "F16": 16,
@@ -72,3 +73,13 @@ def bits_of_mix(name: str) -> float | None:
             if upper.endswith(mix):
                 return table[mix]
     return None
+
+
+def read(block: Block, origin: Origin) -> Scheme | None:
+    """Read the mix of a GGUF file from its name, None where the name does not tell."""
+    bits = bits_of_mix(origin.name)
+    if bits is None:
+        return None
+    kind = Gguf(bits, origin.element_bytes)
+    # embedding and output projection stay quantised too
+    return Scheme("gguf", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))

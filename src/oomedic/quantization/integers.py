@@ -7,7 +7,8 @@ compressed_tensors/schemes/compressed_tensors_wNa16.py create; the Marlin repack
 from typing import NamedTuple
 
 from oomedic.modules import Experts, Linear
-from oomedic.quantization.scheme import Sizes, bias_of, blocks, rows_of_w13
+from oomedic.quantization.block import Block, Origin, uniform
+from oomedic.quantization.scheme import Scheme, Sizes, bias_of, blocks, rows_of_w13
 
 
 class PackedIntegers(NamedTuple):
@@ -48,3 +49,30 @@ class PackedIntegers(NamedTuple):
         if self.zero_points:
             tensors.append(groups * outputs * self.bits // 8)
         return tuple(tensors)
+
+
+def read_awq(block: Block, origin: Origin) -> Scheme:
+    """Read the block of an AWQ checkpoint."""
+    bits = int(block.get("bits") or block.get("w_bit") or 4)
+    group = int(block.get("group_size") or block.get("q_group_size") or 128)
+    zero_points = bool(block.get("zero_point", True))
+    kind = PackedIntegers(bits, group, zero_points=zero_points, element_bytes=origin.element_bytes)
+    return uniform("awq", block, origin, kind)
+
+
+def read_gptq(block: Block, origin: Origin) -> Scheme:
+    """Read the block of a GPTQ checkpoint."""
+    kind = PackedIntegers(
+        int(block.get("bits") or 4),
+        int(block.get("group_size") or 128),
+        zero_points=True,
+        group_index=True,
+        element_bytes=origin.element_bytes,
+    )
+    return uniform("gptq", block, origin, kind)
+
+
+def read_auto_round(block: Block, origin: Origin) -> Scheme:
+    """Read the block of an AutoRound checkpoint, which packs as AWQ or as GPTQ does."""
+    packing = str(block.get("packing_format") or block.get("format") or "")
+    return (read_awq if "awq" in packing else read_gptq)(block, origin)

@@ -1,9 +1,9 @@
 """Towers for images, video and audio, one file per family; ``encoder_of`` finds the one of a model."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Final
 
-from oomedic.architectures.encoders import audio, clip, gemma, glm, internvit, kimi, llama4, minimax, mllama, muse, pixtral, qwen
 from oomedic.architectures.encoders.vit import Tower
 from oomedic.errors import InputError
 from oomedic.hf_config import Config
@@ -13,35 +13,37 @@ Builder = Callable[[Config, Config, Shard], Tower | None]
 """Makes the tower of a whole config and its vision part for a shard, None when a part of it is not known."""
 
 
-def _llava(config: Config, vision: Config, shard: Shard) -> Tower:
-    """Return the tower of a LLaVA, which may be Pixtral's."""
-    return (pixtral.llava if vision.get("model_type") == "pixtral" else clip.llava)(config, vision, shard)
-
-
-_BUILDERS: Final[Mapping[str, Builder]] = {
-    "gemma3": clip.gemma3,
-    "gemma3n": gemma.gemma3n,
-    "gemma4": gemma.gemma4,
-    "gemma4_unified": gemma.gemma4_unified,
-    "idefics3": clip.idefics3,
-    "smolvlm": clip.idefics3,
-    "internvl_chat": internvit.internvl,
-    "minimax_m3_vl": minimax.minimax_m3,
-    "kimi_k25": kimi.moonvit,
-    "kimi_vl": kimi.moonvit,
-    "llama4": llama4.llama4,
-    "llava_onevision": clip.llava_onevision,
-    "muse_glimmer": muse.muse_glimmer,
-    "mllama": mllama.mllama,
-    "mistral3": pixtral.mistral3,
-    "pixtral_llava": pixtral.llava,
-    **dict.fromkeys(("glm4v", "glm4v_moe"), glm.glm4v),
-    **dict.fromkeys(("llava", "llava_next"), _llava),
-    "qwen2_vl": qwen.qwen2_vl,
-    "qwen2_5_vl": qwen.qwen2_5_vl,
-    **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), qwen.qwen3_vl),
+_BUILDERS: Final = {
+    "gemma3": ("clip", "gemma3"),
+    "gemma3n": ("gemma", "gemma3n"),
+    "gemma4": ("gemma", "gemma4"),
+    "gemma4_unified": ("gemma", "gemma4_unified"),
+    "idefics3": ("clip", "idefics3"),
+    "smolvlm": ("clip", "idefics3"),
+    "internvl_chat": ("internvit", "internvl"),
+    "minimax_m3_vl": ("minimax", "minimax_m3"),
+    "kimi_k25": ("kimi", "moonvit"),
+    "kimi_vl": ("kimi", "moonvit"),
+    "llama4": ("llama4", "llama4"),
+    "llava_onevision": ("clip", "llava_onevision"),
+    "muse_glimmer": ("muse", "muse_glimmer"),
+    "mllama": ("mllama", "mllama"),
+    "mistral3": ("pixtral", "mistral3"),
+    "pixtral_llava": ("pixtral", "llava"),
+    "glm4v": ("glm", "glm4v"),
+    "glm4v_moe": ("glm", "glm4v"),
+    "llava": ("clip", "llava"),
+    "llava_next": ("clip", "llava"),
+    "qwen2_vl": ("qwen", "qwen2_vl"),
+    "qwen2_5_vl": ("qwen", "qwen2_5_vl"),
+    "qwen3_vl": ("qwen", "qwen3_vl"),
+    "qwen3_vl_moe": ("qwen", "qwen3_vl"),
+    "qwen3_5": ("qwen", "qwen3_vl"),
+    "qwen3_5_moe": ("qwen", "qwen3_vl"),
 }
+"""Module and function of each model type; only the module of the model at hand is loaded."""
 
+_LLAVA: Final = frozenset(("llava", "llava_next"))
 _PARTS: Final = ("vision_config", "vit_config", "vision_tower_config", "visual")
 
 
@@ -61,9 +63,16 @@ def encoder_of(config: Config, shard: Shard) -> Tower | None:
 def _built(config: Config, shard: Shard) -> Tower | None:
     kind = str(config.get("model_type"))
     if kind == "voxtral":
+        from oomedic.architectures.encoders import audio  # see _BUILDERS
+
         return audio.voxtral(config, shard.of_encoder)
     vision = next((config[key] for key in _PARTS if isinstance(config.get(key), Mapping)), None)
     if vision is None:
         return None if isinstance(config.get("audio_config"), Mapping) else ()
-    builder = _BUILDERS.get(kind)
-    return builder(config, vision, shard.of_encoder) if builder else None
+    if kind in _LLAVA and vision.get("model_type") == "pixtral":
+        kind = "pixtral_llava"
+    if kind not in _BUILDERS:
+        return None
+    module, function = _BUILDERS[kind]
+    builder: Builder = getattr(import_module(f"{__name__}.{module}"), function)
+    return builder(config, vision, shard.of_encoder)
