@@ -43,7 +43,7 @@ def main() -> int:
 def commands(log: Path) -> dict[str, list[str]]:
     """Return the command line of each thing that is measured."""
     python = [sys.executable]
-    cli = [*python, "-c", "import sys; from oomedic.entrypoints.cli import main; sys.exit(main())"]
+    cli = [*python, "-c", "import sys; from oomedic.entrypoints.cli import process; sys.exit(process())"]
     manifest = str(EXAMPLE / "deployment.yaml")
     return {
         "python -c pass": [*python, "-c", "pass"],
