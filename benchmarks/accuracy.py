@@ -3,9 +3,9 @@
     python benchmarks/accuracy.py [STARTS.jsonl] [--json]
     python benchmarks/accuracy.py --oracle ORACLE.jsonl [--configs DIR] [--json]
 
-Cold: model, version, GPU and arguments are given, nothing printed. Tokens are also predicted with the printed GiB of KV cache
-given. Each source (thread) counts once, with the median of its records; a record counts for a figure only when its audit
-says that the figure can be told from what a user sees (``usable_for``).
+Cold: model, version, GPU and arguments are given, nothing printed. Tokens are also predicted with the printed GiB of
+KV cache given. Each source (thread) counts once, with the median of its records; a record counts for a figure only
+when its audit says that the figure can be told from what a user sees (``usable_for``).
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="a line per record")
     options = parser.parse_args()
     if options.oracle:
-        from oracle import show_report  # noqa: PLC0415 - the other half of this benchmark
+        from oracle import show_report
 
         return show_report(options.oracle, options.configs, as_json=options.json)
     rows = [measure(case, cases.library()) for case in cases.read(options.path)]
@@ -120,7 +120,8 @@ def tokens(case: cases.Case, library: Library, pool: float) -> dict[str, float |
     kv = plan.kv if plan else None
     if kv is None:
         return {}
-    printed, ours = (observed["kv_tokens"], kv.tokens) if observed.get("kv_tokens") else (observed.get("gpu_blocks"), kv.blocks)
+    tokens = observed.get("kv_tokens")
+    printed, ours = (tokens, kv.tokens) if tokens else (observed.get("gpu_blocks"), kv.blocks)
     if not printed:
         return {}
     rounding = 0.005 / pool + (kv.block_size / printed if observed.get("kv_tokens") else 1 / printed)
@@ -198,15 +199,21 @@ def _guess(text: str) -> str | None:
     return found[0] if found else None
 
 
+def _shown(error: float) -> str:
+    return str(error) if isinstance(error, bool) else f"{error:+.2%}"
+
+
 def show(rows: list[dict[str, Any]], *, verbose: bool) -> None:
     """Print the tables."""
     if verbose:
         for row in rows:
-            shown = " ".join(f"{name} {value if isinstance(value, bool) else f'{value:+.2%}'}" for name, value in row["errors"].items())
+            shown = " ".join(f"{name} {_shown(error)}" for name, error in row["errors"].items())
             print(f"{row['id']:28} {row.get('era', ''):16} {row.get('model', row['left_out'])!s:48.48} {shown}")
     print(f"{'era':18}{'weights':>24}{'KV GiB, cold':>24}{'tokens, GiB given':>30}{'starts or dies':>16}")
     for name, table in figures(rows).items():
-        print(f"{name:18}{_cell(table['weights']):>24}{_cell(table['kv_gib']):>24}{_tokens(table):>30}{_share(table):>16}")
+        print(
+            f"{name:18}{_cell(table['weights']):>24}{_cell(table['kv_gib']):>24}{_tokens(table):>30}{_share(table):>16}"
+        )
     print("each: n, median, p90 of the absolute relative error, one value per source")
     missing = left_out(rows)
     print(f"left out ({len(missing)}):")

@@ -20,8 +20,7 @@ Case = Mapping[str, Any]
 
 def read(path: Path) -> Iterator[Case]:
     """Read cases, one JSON object per line; ``.xz`` is unpacked."""
-    opened = lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8")
-    with opened as lines:
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
         for line in lines:
             if line.strip():
                 yield json.loads(line)

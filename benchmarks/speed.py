@@ -2,8 +2,9 @@
 
     python benchmarks/speed.py [--runs 10] [--json]
 
-Whole processes, one command after the other in turn, so that a busy machine slows all of them alike. Bytecode is compiled
-first, as an installer does. Targets: `diagnose` of a log of 200 lines with a manifest within 8 x, `explain` within 3 x.
+Whole processes, one command after the other in turn, so that a busy machine slows all of them alike. Bytecode is
+compiled first, as an installer does. Targets: `diagnose` of a log of 200 lines with a manifest within 8 x, `explain`
+within 3 x.
 """
 
 import argparse

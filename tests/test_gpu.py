@@ -2,7 +2,7 @@ import pytest
 
 from oomedic.errors import UnknownName
 from oomedic.figure import printed_gib
-from oomedic.gpu import Gpu, GpuTable, gpu_names, gpu_of, gpu_rows
+from oomedic.gpu import Gpu, gpu_names, gpu_of, gpu_rows
 from oomedic.sources.builtin import load
 from oomedic.units import GIB, MIB
 

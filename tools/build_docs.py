@@ -64,7 +64,9 @@ def outputs() -> Iterator[tuple[Path, str]]:
 def index(pages: list[Mapping[str, Any]], title: str) -> str:
     """Return the list of all pages of a kind."""
     lines = [f"# {title.capitalize()}", "", "| Code | Name | |", "|--|--|--|"]
-    lines += [f"| [{page['code']}]({page['code']}-{page['name']}.md) | {page['name']} | {page['title']} |" for page in pages]
+    for page in pages:
+        code, name = page["code"], page["name"]
+        lines.append(f"| [{code}]({code}-{name}.md) | {name} | {page['title']} |")
     return NOTE + "\n".join(lines) + "\n"
 
 

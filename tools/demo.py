@@ -17,7 +17,8 @@ COMMAND = [
 def main() -> int:
     """Run the command and show it; finding the cause is success here."""
     print(f"$ oomedic {' '.join(COMMAND)}\n", flush=True)
-    status = subprocess.run([sys.executable, "-m", "oomedic.entrypoints.cli", *COMMAND], cwd=ROOT, check=False).returncode
+    process = [sys.executable, "-m", "oomedic.entrypoints.cli", *COMMAND]
+    status = subprocess.run(process, cwd=ROOT, check=False).returncode
     return 0 if status in {0, 1} else status
 
 

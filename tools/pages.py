@@ -51,7 +51,7 @@ def read_page(path: Path, kind: str) -> dict[str, Any] | None:
 
 
 def _bound(path: Path, kind: str) -> dict[str, Any]:
-    """Return the lists of codes and signatures that a cause binds, which may be built from constants of other modules."""
+    """Return the lists of codes and signatures that a cause binds; they may use constants of other modules."""
     if kind != "cause":
         return {}
     bound = import_module(f"oomedic.causes.{path.stem}").match

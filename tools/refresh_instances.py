@@ -33,7 +33,9 @@ def main() -> int:
         TARGET.write_text(text, encoding="utf-8")
         return 0
     before = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-    sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), text.splitlines(True), "now", "then"))
+    sys.stdout.writelines(
+        difflib.unified_diff(before.splitlines(keepends=True), text.splitlines(keepends=True), "now", "then")
+    )
     return 0
 
 

@@ -1,7 +1,7 @@
-"""From model, configuration and card to a budget, a cache plan and the answer: does it start, and if not, where does it die?
+"""From model, configuration and card to a budget, a cache plan and the answer: does it start, or where does it die?
 
-Figures that a log printed replace computed ones, and stay true when another knob turns: what the formulas got wrong for the
-printed run is carried over to the changed one.
+Figures that a log printed replace computed ones, and stay true when another knob turns: what the formulas got wrong
+for the printed run is carried over to the changed one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -181,7 +181,7 @@ def _shifted(figure: Figure | None, correction: Bytes | None) -> Figure | None:
 
 
 def _fixed_pool(config: EngineConfig, known: Known, total: Figure | None) -> Figure | None:
-    """Return the pool where it is given, printed, or follows from the printed one: a larger share goes to it in full."""
+    """Return the pool where it is given, printed, or follows from the printed one: it takes a larger share in full."""
     fixed = config.integer("kv_cache_memory_bytes")
     if fixed:
         return exactly(fixed, "computed", config.settings["kv_cache_memory_bytes"].where)

@@ -1,7 +1,8 @@
 """The memory of one rank: what was requested, who takes which part in start-up order, and what is left.
 
-The arithmetic of vllm/worker/worker.py and vllm/v1/worker/gpu_worker.py: parts inside the request plus what is left make up
-the request; parts outside it (CUDA graphs before the release that counts them) are held against the whole device.
+The arithmetic of vllm/worker/worker.py and vllm/v1/worker/gpu_worker.py: parts inside the request plus what is left
+make up the request; parts outside it (CUDA graphs before the release that counts them) are held against the whole
+device.
 """
 
 from collections.abc import Mapping

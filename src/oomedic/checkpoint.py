@@ -1,4 +1,4 @@
-"""A model as its files describe it: config, where it is from, and what the engine's defaults and limits read from it."""
+"""A model as its files describe it: config, source, and what the engine's defaults and limits read from it."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

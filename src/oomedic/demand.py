@@ -1,7 +1,7 @@
 """What one rank of an engine asks of its GPU: each part computed from the model, the configuration and the release.
 
-A part that cannot be computed is None; nothing is guessed. Bands: weights by the method that gave them, the rest from the
-release's file in data/engines.
+A part that cannot be computed is None; nothing is guessed. Bands: weights by the method that gave them, the rest from
+the release's file in data/engines.
 """
 
 from typing import Final, NamedTuple
@@ -156,7 +156,7 @@ def _stage_demand(
 
 
 def weights(checkpoint: Checkpoint, config: EngineConfig, stack: Stack | None, stage: Stage) -> Figure | None:
-    """Return the weights of one rank: tensor by tensor where the architecture is known, else an estimate over all ranks."""
+    """Return the weights of one rank: tensor by tensor where the architecture is known, else an estimate."""
     element = checkpoint.element_bytes(config.value("dtype"))
     scheme = checkpoint.scheme(config.value("quantization"), element)
     if stack is None or scheme is None:

@@ -1,4 +1,4 @@
-"""From evidence to findings: ask each cause that may apply, and put the first in time that explains the death in front."""
+"""From evidence to findings: ask each cause that may apply; the first in time that explains the death comes first."""
 
 from collections.abc import Iterable, Sequence
 

@@ -36,7 +36,7 @@ class Skipped(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """``findings``: the first explains the death; the others stand beside it. ``first_error`` when nothing is recognised."""
+    """``findings``: the first explains the death, others stand beside it. ``first_error`` when none is recognised."""
 
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()

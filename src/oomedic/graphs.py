@@ -1,8 +1,8 @@
 """CUDA graphs: which sizes are captured, and about how much memory they take.
 
-There is no closed form: all graphs of a rank share one pool of about the activations of the largest size, and the driver
-keeps some memory for every node of every graph. Sizes follow vllm/config/vllm.py; the memory is fitted to the audited
-start-ups and has a wide band.
+There is no closed form: all graphs of a rank share one pool of about the activations of the largest size, and the
+driver keeps some memory for every node of every graph. Sizes follow vllm/config/vllm.py; the memory is fitted to the
+audited start-ups and has a wide band.
 """
 
 from typing import Any, Final, NamedTuple

@@ -10,7 +10,7 @@ from oomedic.units import Bytes
 
 
 class Check(NamedTuple):
-    """One step of a start that can fail: ``margin`` is what is left there, negative when it dies; ``what`` it is for."""
+    """One step of a start that can fail: ``margin`` is what is left, negative when it dies; ``what`` it is for."""
 
     phase: str
     margin: Figure
@@ -32,12 +32,12 @@ class PrintedCache(NamedTuple):
 class Known(NamedTuple):
     """Figures and facts about a run.
 
-    ``baseline`` is the configuration of the run that printed them. ``weights`` is per rank. ``pool`` is the memory that the
-    engine said it has for its KV cache, ``cache`` what it said about one request. ``died`` is the phase in which the run
-    died, and ``missing`` what it lacked there: earlier phases were passed, whatever the formulas say. ``other_weights``
-    when the run shows that what it loaded is not the checkpoint as we know it, so that the size of its weights is unknown.
-    ``corrections`` (by how much the formulas missed each printed part) and ``before`` (the steps of that run by the
-    formulas) are worked out by ``assessment.calibrate``.
+    ``baseline`` is the configuration of the run that printed them. ``weights`` is per rank. ``pool`` is the memory
+    that the engine said it has for its KV cache, ``cache`` what it said about one request. ``died`` is the phase in
+    which the run died, and ``missing`` what it lacked there: earlier phases were passed, whatever the formulas say.
+    ``other_weights`` when the run shows that what it loaded is not the checkpoint as we know it, so that the size of
+    its weights is unknown. ``corrections`` (by how much the formulas missed each printed part) and ``before`` (the
+    steps of that run by the formulas) are worked out by ``assessment.calibrate``.
     """
 
     total: Figure | None = None

@@ -14,8 +14,8 @@ _GPU = "nvidia.com/gpu"
 def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterable[Change]) -> Patch | None:
     """Return the diff of the files that the changes touch, None where nothing of the plan stands in a manifest.
 
-    A change of tensor_parallel_size moves the requested GPUs with it. An edit that the file does not allow safely is left
-    out: the plan still names it.
+    A change of tensor_parallel_size moves the requested GPUs with it. An edit that the file does not allow safely is
+    left out: the plan still names it.
     """
     edited = dict(texts)
     path = next((place.file for place in workload.edit_paths.values()), None) or next(iter(texts), None)

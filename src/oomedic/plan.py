@@ -1,7 +1,8 @@
 """Choose the remedies whose re-computed budget fits: the smallest change first, never in the wrong direction.
 
-Every proposal is assessed anew. What would not fit is not offered but listed with what it lacks. A proposal that cannot be
-assessed, because model or card are not known, is offered after all others and says so (its ``after`` is unknown).
+Every proposal is assessed anew. What would not fit is not offered but listed with what it lacks. A proposal that
+cannot be assessed, because model or card are not known, is offered after all others and says so (its ``after`` is
+unknown).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -10,8 +10,8 @@ from oomedic.units import Bytes
 def plan_of(known: Known, available: Figure | None, config: EngineConfig) -> KvPlan | None:
     """Return what the refused run's own figures say about a request of this configuration's length.
 
-    V0 said how many tokens fit: true while nothing but the length changes. V1 said what one request needs, and mostly how
-    long a request may be: between these two points bytes follow a straight line.
+    V0 said how many tokens fit: true while nothing but the length changes. V1 said what one request needs, and mostly
+    how long a request may be: between these two points bytes follow a straight line.
     """
     cache, length = known.cache, config.max_model_len
     if cache is None or length is None:

@@ -26,8 +26,8 @@ class Patch(NamedTuple):
 class Result(NamedTuple):
     """One subject. What does not apply is None.
 
-    ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached. ``versions`` are the first and the last
-    era that the figures cover, where the release is not known.
+    ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached.
+    ``versions`` are the first and the last era that the figures cover, where the release is not known.
     """
 
     subject: Subject

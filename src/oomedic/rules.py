@@ -13,8 +13,8 @@ Table = Mapping[str, Any]
 class EngineRules(NamedTuple):
     """The tables of ``data/engines`` as they hold for one release.
 
-    ``version`` is the release asked for, ``changed`` the newest release whose file took part. ``sources`` tells for each
-    table's key which release's file it comes from.
+    ``version`` is the release asked for, ``changed`` the newest release whose file took part. ``sources`` tells for
+    each table's key which release's file it comes from.
     """
 
     version: Version

@@ -1,7 +1,7 @@
 """From the words at the end of a checkpoint's name to how its weights are stored: a guess, which the caller must name.
 
-Publishers name quantised copies by habit: "-AWQ", "-GPTQ-Int4", "-FP8-dynamic", "-quantized.w4a16", "-bnb-4bit", "-NVFP4".
-The usual recipe stands for each: groups of 128, output layer left alone.
+Publishers name quantised copies by habit: "-AWQ", "-GPTQ-Int4", "-FP8-dynamic", "-quantized.w4a16", "-bnb-4bit",
+"-NVFP4". The usual recipe stands for each: groups of 128, output layer left alone.
 """
 
 from collections.abc import Mapping, Sequence

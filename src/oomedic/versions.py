@@ -38,8 +38,8 @@ def release_of(
 ) -> Release:
     """Return the release: what the user says wins, then what the log prints, then the image tag.
 
-    Without any of them the releases remain that print all the lines of the log; the first of them stands for all, and the
-    arithmetic is done for each.
+    Without any of them the releases remain that print all the lines of the log; the first of them stands for all, and
+    the arithmetic is done for each.
     """
     for origin, name in (("given", given), ("printed", printed_version(events)), ("tagged", tag)):
         version = parse_version(name) if name else None

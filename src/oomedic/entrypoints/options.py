@@ -20,7 +20,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # argparse asks shutil for the width, even where nothing is printed; that import takes 5 ms
-        return self.formatter_class(prog=self.prog, width=_width())
+        return argparse.HelpFormatter(prog=self.prog, width=_width())
 
     def error(self, message: str) -> "NoReturn":
         self.exit(2, f"{self.prog}: {message}\n         see {self.prog} --help\n")
@@ -54,7 +54,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def program() -> str:
     """Return how the program was called: as a kubectl plugin it shows ``kubectl oomedic``."""
-    name = os.path.basename(sys.argv[0])  # noqa: PTH119 - pathlib takes 5 ms to import
+    name = os.path.basename(sys.argv[0])
     return "kubectl oomedic" if name.startswith("kubectl-") else "oomedic"
 
 

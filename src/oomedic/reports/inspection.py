@@ -26,7 +26,7 @@ def _workload(workload: Workload, phrases: Phrasebook, pen: Pen) -> Iterator[str
         ("model", workload.model),
         ("GPUs", f"{workload.gpus_per_pod} x {workload.gpu_resource}" if workload.gpus_per_pod else None),
         ("nodes", _pairs(workload)),
-        ("/dev/shm", _shm(workload)),
+        ("/dev/shm", _shm(workload)),  # noqa: S108 - the name of a mount
     ]
     yield from table([[name, str(value)] for name, value in facts if value])
     yield from table(list(_arguments(workload)), indent="    ")

@@ -1,7 +1,5 @@
 """What lies in files: logs, manifests, a model's config; and writing that never leaves half a file."""
 
-# ruff: noqa: PTH - pathlib takes 5 ms to import, a twentieth of a whole diagnosis
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """The Hugging Face hub: config.json and safetensors headers of a model that no catalogue knows.
 
 The only outgoing call of oomedic: the model's id, within three seconds, cached. ``HF_ENDPOINT``, ``HF_TOKEN``,
-``HF_HUB_OFFLINE`` and ``HF_HOME`` are honoured. The library huggingface_hub is not used for these few requests: it takes
-longer to import than everything else a run does (docs/adr/0006).
+``HF_HUB_OFFLINE`` and ``HF_HOME`` are honoured. The library huggingface_hub is not used for these few requests: it
+takes longer to import than everything else a run does (docs/adr/0006).
 """
 
 import json

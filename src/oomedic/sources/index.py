@@ -4,7 +4,7 @@ import os.path
 
 from oomedic.errors import InputError
 
-_INDEX = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "index")  # noqa: PTH118, PTH120 - pathlib takes 5 ms to import
+_INDEX = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "index")
 
 
 def read_part(name: str) -> bytes:
@@ -13,9 +13,9 @@ def read_part(name: str) -> bytes:
     Raises:
         InputError: ``index-missing``: oomedic is not installed completely.
     """
-    path = os.path.join(_INDEX, name)  # noqa: PTH118 - see _INDEX
+    path = os.path.join(_INDEX, name)
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - see _INDEX
+        with open(path, "rb") as file:
             return file.read()
     except OSError as error:
         raise InputError("index-missing", path=path, reason=str(error.strerror)) from error
