@@ -7,7 +7,6 @@ for the printed run is carried over to the changed one.
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from oomedic.budget import Budget, Device, ItemName, available_memory, budget_of, parts_of, requested_memory
 from oomedic.checkpoint import Checkpoint
 from oomedic.checks import Certainty, certainty, checks_of, first_failure, settled, tightest
 from oomedic.demand import Demand, counted, demands, plan_rules, request_of
@@ -16,6 +15,7 @@ from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
 from oomedic.known import NOTHING_KNOWN, Check, Known
 from oomedic.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
+from oomedic.memory.budget import Budget, Device, ItemName, available_memory, budget_of, parts_of, requested_memory
 from oomedic.printed_cache import plan_of
 from oomedic.units import Bytes
 

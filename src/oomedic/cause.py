@@ -32,7 +32,7 @@ class Cause(NamedTuple):
     narrows: tuple[str, ...]
 
 
-def cause(  # noqa: PLR0913 - a decorator of named lists
+def cause(
     code: str,
     name: str,
     *,

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from oomedic.budget import Budget
 from oomedic.demand import Demand
 from oomedic.engine import EngineConfig
 from oomedic.figure import Figure, between, exactly
 from oomedic.known import Check, Known
 from oomedic.kv_plan import KvPlan
+from oomedic.memory.budget import Budget
 from oomedic.phase_order import ORDER
 from oomedic.units import Bytes
 

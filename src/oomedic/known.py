@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from oomedic.budget import ItemName
 from oomedic.engine import EngineConfig
 from oomedic.figure import Figure
+from oomedic.memory.budget import ItemName
 from oomedic.units import Bytes
 
 

@@ -23,7 +23,7 @@ from oomedic.instance import Instance
 from oomedic.known_models import Resolved, checkpoint_of, resolve
 from oomedic.lives import split_lives
 from oomedic.patching import manifest_patch
-from oomedic.plan import Plan, make_plan
+from oomedic.planning.plan import Plan, make_plan
 from oomedic.result import OutcomeOrigin, Patch, Report, Result, Versions
 from oomedic.signatures import Event, Signatures
 from oomedic.workload import Workload

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from oomedic.assessment import Assessment, Outcome
-from oomedic.budget import Budget
 from oomedic.claim import Claim
 from oomedic.evidence import Subject
 from oomedic.finding import Diagnosis
 from oomedic.given import Given
-from oomedic.plan import Plan
+from oomedic.memory.budget import Budget
+from oomedic.planning.plan import Plan
 from oomedic.version import Version
 from oomedic.workload import Workload
 

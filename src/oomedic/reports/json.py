@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from oomedic.assessment import Assessment
-from oomedic.budget import Budget
 from oomedic.claim import Claim
 from oomedic.figure import Figure
 from oomedic.finding import Finding
 from oomedic.given import Given
 from oomedic.kv_plan import KvPlan
-from oomedic.plan import Offer, Plan
+from oomedic.memory.budget import Budget
+from oomedic.planning.plan import Offer, Plan
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report, Result
 from oomedic.workload import Workload

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from oomedic.budget import Budget
-from oomedic.plan import Offer
+from oomedic.memory.budget import Budget
+from oomedic.planning.plan import Offer
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report, Result
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.assessment import Assessment
-from oomedic.budget import Budget, Item
 from oomedic.claim import Claim
 from oomedic.figure import Figure
 from oomedic.finding import Finding
-from oomedic.plan import Offer, Plan, Rejected
+from oomedic.memory.budget import Budget, Item
+from oomedic.planning.plan import Offer, Plan, Rejected
 from oomedic.remedy import Change
 from oomedic.reports.draw import Pen, bar, table, wrapped
 from oomedic.reports.phrases import Phrasebook

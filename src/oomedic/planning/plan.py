@@ -10,13 +10,13 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from oomedic.assessment import Assessment, calibrate
-from oomedic.budget import Budget
 from oomedic.cause import Cause
 from oomedic.claim import Claim, claim
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
 from oomedic.exhaustion import exhaustion, shortage
 from oomedic.finding import Finding
+from oomedic.memory.budget import Budget
 from oomedic.remedy import SAFETIES, Catalogued, Change, Proposal, Remedy, Safety
 from oomedic.units import Bytes
 

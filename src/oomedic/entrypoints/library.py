@@ -1,0 +1,164 @@
+"""oomedic for programs: the promised functions, with texts or paths in and values out.
+
+Nothing is printed and nothing is fetched but the config of a model that no catalogue knows (``offline`` keeps it from
+that). Errors are ``oomedic.errors.OomedicError``.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from oomedic import __version__
+from oomedic.arguments import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
+from oomedic.catalogue import Catalogue
+from oomedic.checkpoint import Checkpoint
+from oomedic.figure import Figure, exactly
+from oomedic.gathering import EngineOptions
+from oomedic.pipeline import Library, Log, Manifest, Question, compute_budget, diagnose_crash
+from oomedic.reports.page import as_markdown
+from oomedic.result import Report
+from oomedic.sources.builtin import load
+from oomedic.sources.files import open_log, read_checkpoint, read_manifest
+from oomedic.sources.hub import from_environment
+from oomedic.units import parse_size
+
+Text = str | bytes | os.PathLike[str]
+"""A text, or where it lies: a path, or a string of one line that names a file."""
+Command = str | Sequence[str]
+"""What the container runs: ``"vllm serve org/model --max-model-len 8192"``, or its words."""
+
+
+def diagnose(
+    *,
+    logs: Iterable[Text] | Text = (),
+    manifest: Text | None = None,
+    command: Command | None = None,
+    gpu: str | None = None,
+    vllm: str | None = None,
+    model: Text | None = None,
+    offline: bool = False,
+) -> Report:
+    """Diagnose a crash from its logs, its manifest, its command line, or all of them.
+
+    Args:
+        logs: one log or several.
+        manifest: the workload's YAML.
+        command: what the container runs.
+        gpu: the card's name, where neither log nor manifest tells.
+        vllm: the release, likewise.
+        model: a model's id, its folder or its config.json.
+        offline: ask no hub.
+
+    Raises:
+        OomedicError: when an input cannot be read or a name is not known.
+    """
+    catalogue = load()
+    given = (logs,) if isinstance(logs, str | bytes | os.PathLike) else tuple(logs)
+    question = Question(
+        tuple(_log(text, number) for number, text in enumerate(given, 1)),
+        () if manifest is None else (_manifest(manifest),),
+        _command(command, model, catalogue, {}),
+        EngineOptions(gpu=gpu, vllm=vllm),
+        _checkpoint(model),
+    )
+    return diagnose_crash(question, _library(catalogue, offline=offline))
+
+
+def budget(
+    command: Command,
+    *,
+    gpu: str | Sequence[str] | None = None,
+    vllm: str | Sequence[str] | None = None,
+    gpu_count: int | None = None,
+    gpu_memory: str | int | None = None,
+    weights: str | int | None = None,
+    kv_cache_memory: str | int | None = None,
+    model: Text | None = None,
+    env: Mapping[str, str] | None = None,
+    offline: bool = False,
+) -> Report:
+    """Compute where the memory goes, for each card and release asked for.
+
+    Args:
+        command: what the container runs.
+        gpu: the card's name, or several.
+        vllm: the release, or several.
+        gpu_count: cards of the pod; default: as many as the command needs.
+        gpu_memory: capacity of one card, as bytes or as text ("22.1GiB").
+        weights: size of the weights over all ranks.
+        kv_cache_memory: the pool of one card, taken as printed.
+        model: a model's id, its folder or its config.json.
+        env: the container's environment.
+        offline: ask no hub.
+
+    Raises:
+        OomedicError: when a name is not known or the model cannot be had.
+    """
+    catalogue = load()
+    options = EngineOptions(
+        gpu_count=gpu_count,
+        gpu_memory=_size(gpu_memory, "gpu_memory"),
+        weights=_size(weights, "weights"),
+        kv_cache_memory=_size(kv_cache_memory, "kv_cache_memory"),
+    )
+    question = Question((), (), _command(command, model, catalogue, env or {}), options, _checkpoint(model))
+    return compute_budget(question, _library(catalogue, offline=offline), _several(gpu), _several(vllm))
+
+
+def explain(code: str) -> str:
+    """Return the page of a cause or remedy as Markdown.
+
+    Raises:
+        UnknownName: ``code-unknown``, with the ``nearest`` codes.
+    """
+    return as_markdown(load().page(code))
+
+
+def _library(catalogue: Catalogue, *, offline: bool) -> Library:
+    return Library(catalogue, __version__, None if offline else from_environment())
+
+
+def _several(names: str | Sequence[str] | None) -> Sequence[str]:
+    return () if names is None else (names,) if isinstance(names, str) else names
+
+
+def _path(text: Text) -> str | None:
+    """Return the path that is meant, None for the text itself."""
+    if isinstance(text, os.PathLike):
+        return os.fspath(text)
+    return text if isinstance(text, str) and "\n" not in text and os.path.exists(text) else None
+
+
+def _log(text: Text, number: int) -> Log:
+    path = _path(text)
+    if path is not None:
+        return open_log(path)
+    return Log(f"log {number}", [text if isinstance(text, bytes) else str(text).encode()])
+
+
+def _manifest(text: Text) -> Manifest:
+    path = _path(text)
+    if path is not None:
+        return read_manifest(path)
+    return Manifest("manifest", text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
+
+
+def _checkpoint(model: Text | None) -> Checkpoint | None:
+    path = None if model is None else _path(model)
+    return None if path is None else read_checkpoint(path)
+
+
+def _command(
+    command: Command | None, model: Text | None, catalogue: Catalogue, environment: Mapping[str, str]
+) -> EngineArgs:
+    from shlex import split  # only where a command is one string
+
+    words = split(command) if isinstance(command, str) else list(command or ())
+    named = {"model": Given(str(model), "model", "model")} if model is not None and _path(model) is None else {}
+    given = read_argv(words_of(*words), catalogue.arguments)
+    return merge(given, EngineArgs(named, relevant_environment(dict(environment))))
+
+
+def _size(size: str | int | None, where: str) -> Figure | None:
+    if size is None:
+        return None
+    return exactly(parse_size(size) if isinstance(size, str) else size, "assumed", where)

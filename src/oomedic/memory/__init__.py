@@ -1,0 +1,1 @@
+"""How the GPU's memory is spent."""
