@@ -1,7 +1,6 @@
 """Values that the engine refuses to start with, as the command line, pydantic and vLLM's own checks word it."""
 
 import re
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from oomedic.evidence import Evidence
@@ -12,7 +11,8 @@ from oomedic.signatures import Event
 
 _OPEN: Final = re.compile(r"['\"\s]*[{\[]")
 _JSON: Final = re.compile(r"json|dict|model_type|validation error", re.IGNORECASE)
-_NO_REFUSAL: Final = frozenset({"traceback_start"})
+_IMPLEMENTATIONS: Final = ("parser", "load_format", "backend", "runner", "method")
+"""Ends of arguments that name one of several implementations."""
 _OF_THE_CONFIGURATION: Final = frozenset({"config_frame", "environment_frame"})
 
 
@@ -34,6 +34,11 @@ class Refusal(NamedTuple):
         """Tell whether a JSON text could not be read, rather than that its content is refused."""
         broken = self.value is not None and _OPEN.match(self.value) is not None
         return (broken and _JSON.search(self.wanted) is not None) or "Invalid JSON" in self.wanted
+
+    @property
+    def is_unknown_name(self) -> bool:
+        """Tell whether there is no implementation of this name: no slip in the form of the command line."""
+        return "invalid choice" in self.wanted and (self.argument or "").endswith(_IMPLEMENTATIONS)
 
 
 def refusals(evidence: Evidence) -> tuple[Refusal, ...]:
@@ -72,16 +77,19 @@ def in_configuration(evidence: Evidence, event: Event) -> bool:
     return any(frame.signature in _OF_THE_CONFIGURATION for frame in frames_of(event, evidence.events))
 
 
-def mentions(event: Event, words: Iterable[str]) -> bool:
-    """Tell whether the text of an error holds one of some words, whatever their case."""
-    said = says(event).lower()
-    return any(word in said for word in words)
+def worded(evidence: Evidence, *words: str) -> Event | None:
+    """Return the error that no signature knows where its text holds one of some words, whatever their case."""
+    event = other_refusal(evidence)
+    said = says(event).lower() if event else ""
+    return event if any(word in said for word in words) else None
 
 
 def _refusal(event: Event) -> Refusal:
     name = (text(event, "argument") or "").lstrip("-").partition(".")[0].partition("[")[0].replace("-", "_")
     by = "command line" if event.signature == "argument_invalid" else "configuration"
     wanted = text(event, "problem") or text(event, "wanted") or ""
+    if by == "configuration" and name:  # pydantic writes the name on a line of its own, what is wrong below it
+        event = event._replace(line=event.line + 1)
     return Refusal(event, name or None, text(event, "value") or _chosen(wanted), wanted, by)
 
 

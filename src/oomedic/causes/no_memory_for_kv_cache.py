@@ -55,6 +55,7 @@ v0-parts: Of {requested:gib} requested, weights take {weights:gib}, the activati
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
+from oomedic.failures import spoken
 from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
 from oomedic.signatures import Event
@@ -73,6 +74,7 @@ def match(evidence: Evidence) -> Finding | None:
     event = evidence.first("no_memory_for_cache_blocks", "max_model_len_not_fitted") or _zero_blocks(evidence)
     if event is None:
         return None
+    event = spoken(evidence, event)
     summary = claim("OOM402.summary", line_of(event))
     return Finding(
         "OOM402",

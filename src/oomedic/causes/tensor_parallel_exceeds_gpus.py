@@ -5,7 +5,7 @@ tensor_parallel_size x pipeline_parallel_size asks for more GPUs than the contai
 What you see
 ------------
 "World size (w) is larger than the number of available GPUs (g) in this node", or one of its older wordings; from 0.7 to 0.12
-sometimes only "CUDA error: invalid device ordinal".
+sometimes only "CUDA error: invalid device ordinal"; on the CPU backend "Not enough allowed NUMA nodes to bind threads".
 
 Why it happens
 --------------
@@ -26,6 +26,7 @@ Not this
 What helps, in order, and why
 -----------------------------
 A tensor_parallel_size within the pod's GPUs, or as many GPUs in the pod as there are ranks: both must say the same number.
+Where the GPUs are there and a release only counts them wrongly, another release.
 
 What makes it worse
 -------------------
@@ -38,6 +39,7 @@ All releases.
 Says
 ----
 summary: The engine was told to use {world} GPUs, but it sees {gpus}.
+cores: The engine was told to use {world} ranks on the CPU; there are fewer places to bind them to.
 summary-unknown: The engine was told to use more GPUs than it sees.
 manifest: The pod asks for {requested} GPUs.
 """
@@ -47,6 +49,7 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.fields import count, line_of
 from oomedic.finding import Finding
+from oomedic.signatures import Event
 
 _SIGNATURES = (
     "gpus_too_few",
@@ -54,6 +57,7 @@ _SIGNATURES = (
     "gpus_per_node_not_divisible",
     "local_rank_out_of_bounds",
     "invalid_device_ordinal",
+    "numa_nodes_too_few",
 )
 
 
@@ -61,7 +65,7 @@ _SIGNATURES = (
     "CFG101",
     "tensor-parallel-exceeds-gpus",
     reads=_SIGNATURES,
-    helps=("FIX305", "FIX412"),
+    helps=("FIX305", "FIX412", "FIX501"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108"),
 )
 def match(evidence: Evidence) -> Finding | None:
@@ -70,11 +74,7 @@ def match(evidence: Evidence) -> Finding | None:
     if event is None:
         return None
     world, gpus = count(event, "world_size"), count(event, "gpus")
-    summary = (
-        claim("CFG101.summary", line_of(event), world=world, gpus=gpus)
-        if world is not None and gpus is not None
-        else claim("CFG101.summary-unknown", line_of(event))
-    )
+    summary = _summary(event, world, gpus)
     return Finding(
         "CFG101",
         "tensor-parallel-exceeds-gpus",
@@ -83,6 +83,14 @@ def match(evidence: Evidence) -> Finding | None:
         event.line,
         "config_validation",
     )
+
+
+def _summary(event: Event, world: int | None, gpus: int | None) -> Claim:
+    if event.signature == "numa_nodes_too_few":
+        return claim("CFG101.cores", line_of(event), world=count(event, "workers"))
+    if world is None or gpus is None:
+        return claim("CFG101.summary-unknown", line_of(event))
+    return claim("CFG101.summary", line_of(event), world=world, gpus=gpus)
 
 
 def _manifest(evidence: Evidence) -> tuple[Claim, ...]:

@@ -1,0 +1,110 @@
+"""This vLLM has no class for the model.
+
+The architecture in config.json, or in a GGUF file, is newer than this release or was never supported.
+
+What you see
+------------
+"Model architectures ['…'] are not supported for now", "Transformers does not recognize this architecture", "GGUF model with
+architecture qwen3moe is not supported yet", "Pipeline parallelism is not supported for this model"; or only a warning that
+the model falls back to the Transformers implementation, and an out-of-memory error while it loads.
+
+Why it happens
+--------------
+Each architecture has a class in vLLM, and a configuration class in the installed Transformers. Where only the first is
+missing, the model may run through Transformers: without fused or quantised experts, so that it takes far more memory.
+
+Example
+-------
+    $ oomedic diagnose -
+    Value error, Model architectures ['FooBarForCausalLM'] are not supported for now. Supported architectures: dict_keys(['ApertusForCausalLM'])
+
+    $ oomedic diagnose -
+    ValueError: GGUF model with architecture qwen3moe is not supported yet.
+
+Not this
+--------
+    $ oomedic diagnose -
+    OSError: some-org/missing-model is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'
+
+What helps, in order, and why
+-----------------------------
+A newer vLLM image, which brings a newer Transformers with it. The original checkpoint instead of a GGUF file. Another model.
+
+What makes it worse
+-------------------
+Nothing; memory settings play no part.
+
+Since
+-----
+All releases.
+
+Says
+----
+class: This vLLM has no class for the architecture {architecture}.
+class-unknown: This vLLM has no class for this model.
+transformers: The installed Transformers does not know the model type {model_type}.
+gguf: GGUF files of the architecture {architecture} cannot be read by this release.
+pipeline: This model cannot be split into pipeline stages in this release.
+fallback: This vLLM has no class of its own for the model and loads it through Transformers, which does not quantise or fuse experts: memory ran out on the way.
+other: The engine does not support this model: {text}.
+"""
+
+from oomedic.cause import cause
+from oomedic.claim import Claim, claim
+from oomedic.evidence import Evidence
+from oomedic.exhaustion import exhaustion
+from oomedic.failures import start_failure
+from oomedic.fields import line_of, text
+from oomedic.finding import Finding
+from oomedic.refusals import says, worded
+from oomedic.signatures import Event
+
+_PRINTED = (
+    *("architecture_unsupported", "model_type_unknown"),
+    *("gguf_architecture_unsupported", "pipeline_parallel_unsupported"),
+)
+_FALLBACK = "transformers_backend"
+_WORDS = ("gguf", "architecture", "does not support this model", "is not supported for this model")
+
+
+@cause(
+    "CFG107",
+    "architecture-unsupported",
+    reads=(*_PRINTED, _FALLBACK, "value_error", "python_error"),
+    helps=("FIX501", "FIX202", "FIX204"),
+    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX301", "FIX201"),
+    narrows=("CFG111", "VER102"),
+)
+def match(evidence: Evidence) -> Finding | None:
+    """Recognise a model without a class, or a fallback that ran out of memory."""
+    event = start_failure(evidence, *_PRINTED)
+    if event is not None:
+        return Finding("CFG107", "architecture-unsupported", "certain", (_said(event),), event.line, event.phase)
+    event = worded(evidence, *_WORDS)
+    if event is not None:
+        said = claim("CFG107.other", line_of(event), text=says(event))
+        return Finding("CFG107", "architecture-unsupported", "likely", (said,), event.line, "config_validation")
+    return _fallback(evidence)
+
+
+def _fallback(evidence: Evidence) -> Finding | None:
+    event, found = evidence.first(_FALLBACK), exhaustion(evidence)
+    if event is None or found is None or found.event.line < event.line or evidence.first("model_loaded"):
+        return None
+    said = claim("CFG107.fallback", line_of(event))
+    return Finding("CFG107", "architecture-unsupported", "likely", (said,), found.event.line, "weights_load")
+
+
+def _said(event: Event) -> Claim:
+    where, architecture = line_of(event), text(event, "architecture")
+    if event.signature == "model_type_unknown":
+        return claim("CFG107.transformers", where, model_type=text(event, "model_type"))
+    if event.signature == "gguf_architecture_unsupported":
+        return claim("CFG107.gguf", where, architecture=architecture)
+    if event.signature == "pipeline_parallel_unsupported":
+        return claim("CFG107.pipeline", where)
+    return (
+        claim("CFG107.class", where, architecture=architecture)
+        if architecture
+        else claim("CFG107.class-unknown", where)
+    )
