@@ -57,6 +57,14 @@ def crashed(events: Sequence[Event]) -> bool:
     return any(event.kind == "wrapper" and (ready or 0) < event.line < stopped for event in events)
 
 
+def started(events: Iterable[Event]) -> bool:
+    """Tell whether the log shows a start that succeeded: an open port, or, without a server, a ready engine."""
+    seen = {event.signature for event in events}
+    if seen & {"server_ready", "server_listening"}:
+        return True
+    return "engine_ready" in seen and not seen & {"api_server_version", "server_args", "non_default_args"}
+
+
 def _order(finding: Finding) -> tuple[float, int]:
     line = float("inf") if finding.line is None else float(finding.line)
     return line, _SURE.index(finding.confidence)

@@ -39,6 +39,8 @@ def exhaustion(evidence: Evidence) -> Exhaustion | None:
         return None
     message = _message(evidence, event)
     phase = frame_phase(event, evidence.events) or evidence.phase_of(event)
+    if phase is None and evidence.first("weights_out_of_memory"):
+        phase = "weights_load"  # the engine says so itself
     if phase is not None:
         return Exhaustion(event, phase, proven=True, message=message)
     computed = None if event.signature in _AFTER_LOADING else _computed_phase(evidence, message)

@@ -13,7 +13,7 @@ from oomedic.catalogue import Catalogue
 from oomedic.cause import Cause
 from oomedic.checkpoint import Checkpoint
 from oomedic.claim import Claim, claim
-from oomedic.diagnosis import crashed, diagnose, relevant
+from oomedic.diagnosis import crashed, diagnose, relevant, started
 from oomedic.errors import UnknownName
 from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Diagnosis, Finding
@@ -250,7 +250,7 @@ def _outcome(evidence: Evidence, diagnosis: Diagnosis | None) -> tuple[Outcome, 
         return "crashes", "printed", first.phase or evidence.phase_reached()
     if crashed(evidence.events):
         return "crashes", "printed", evidence.phase_reached()
-    if evidence.first("server_ready", "server_listening", "engine_ready"):
+    if started(evidence.events):
         return "starts", "printed", None
     if evidence.events or evidence.assessment is None:
         return "unknown", "computed", None

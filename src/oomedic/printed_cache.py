@@ -22,6 +22,8 @@ def plan_of(known: Known, available: Figure | None, config: EngineConfig) -> KvP
     if cache.needed is None or available is None or known.changed(config) - _SAME_NEED:
         return None
     needed = _needed(cache, known.pool, length)
+    if needed <= 0:  # printed as 0.0 GiB
+        return None
     longest = _longest(cache, known.pool, available.value, length)
     tokens = longest // size * size
     fits = needed <= available.value

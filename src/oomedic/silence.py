@@ -55,9 +55,7 @@ def _errors(evidence: Evidence) -> Iterator[Event]:
     """Yield errors; what a worker prints while it is shut down is none."""
     reported = any(event.quote.startswith(_BY_ITSELF) for event in evidence.all("worker_failed"))
     for event in evidence.events:
-        if event.kind == "error":
-            yield event
-        elif event.kind == "generic" and (reported or not _WORKER.match(event.rank or "")):
+        if event.kind == "error" or (event.kind == "generic" and (reported or not _WORKER.match(event.rank or ""))):
             yield event
 
 

@@ -39,7 +39,8 @@ All releases that load mixtures of experts.
 Says
 ----
 summary: {model} has {active:billions} active but {total_parameters:billions} parameters in all, and all of them must be on the GPU.
-size: Its weights take {all_weights:gib}, {weights:gib} on each GPU, which has {total:gib}.
+size: Its weights take {weights:gib}; the GPU has {total:gib}.
+size-split: Its weights take {all_weights:gib}, {weights:gib} on each GPU, which has {total:gib}.
 no-knob: No setting of memory or length helps: they come into play after the weights are loaded.
 """
 
@@ -80,7 +81,7 @@ def _active_part_fits(evidence: Evidence) -> bool:
         return False
     # bf16 of the active part is what people compute; a quantised build of it is what the runbook's reader expects
     share = checkpoint.active_parameters / checkpoint.parameters
-    gpus = config.tensor_parallel_size * config.pipeline_parallel_size
+    gpus = config.ranks
     return whole * share / gpus < 2 * budget.total.value
 
 
@@ -101,7 +102,7 @@ def _finding(evidence: Evidence, where: str, line: int | None) -> Finding:
             total_parameters=checkpoint.parameters,
         ),
         claim(
-            "OOM202.size",
+            "OOM202.size" if evidence.config is not None and evidence.config.ranks == 1 else "OOM202.size-split",
             weights.where,
             all_weights=all_weights(evidence),
             weights=weights.value,

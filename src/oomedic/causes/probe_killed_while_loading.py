@@ -1,0 +1,106 @@
+"""The kubelet stopped the container before the engine was ready.
+
+A probe gave up while weights were loading or graphs were captured; the engine itself did nothing wrong.
+
+What you see
+------------
+Events: "Container vllm failed startup probe, will be restarted", "Liveness probe failed: … connection refused". In the log
+"KeyboardInterrupt: terminated" or "Shutting down" before "Application startup complete"; or the log just ends (exit code 137).
+
+Why it happens
+--------------
+A start takes minutes: reading weights from a network disk, compiling, capturing. The startup probe allows initialDelaySeconds
++ periodSeconds x failureThreshold; a liveness probe without a startup probe counts from the first second. Drains, rollouts and
+spot interruptions stop a container in the same way.
+
+Example
+-------
+    $ oomedic diagnose -
+    Normal   Killing    2m    kubelet  Container vllm failed startup probe, will be restarted
+
+    $ oomedic diagnose -
+    INFO 11-30 15:35:17 [core.py:76] Initializing a V1 LLM engine (v0.10.2) with config: model='m'
+    INFO 11-30 15:35:18 [gpu_model_runner.py:2338] Starting to load model m...
+    KeyboardInterrupt: terminated
+
+Not this
+--------
+    $ oomedic diagnose -
+        Last State:  Terminated  Reason: OOMKilled  Exit Code: 137
+
+What helps, in order, and why
+-----------------------------
+A startup probe that allows more than the slowest start; a liveness probe that leaves the start alone. Faster loading.
+
+What makes it worse
+-------------------
+A higher initialDelaySeconds of the liveness probe alone: it delays detection later without a bound on the start. Memory settings
+play no part.
+
+Since
+-----
+All releases.
+
+Says
+----
+probe: The {probe} probe failed before the engine was ready, and the kubelet restarts the container.
+probe-failed: The {probe} probe failed; whether the kubelet restarted the container for it, `kubectl describe pod` tells.
+stopped: The engine was told to stop while it was still starting: a failed probe, a rollout or a drained node does that. `kubectl describe pod` decides.
+budget: The startup probe allows {budget} seconds.
+liveness: Without a startup probe the liveness probe allows {budget} seconds from the first moment on.
+"""
+
+from oomedic.cause import cause
+from oomedic.claim import Claim, claim
+from oomedic.evidence import Evidence
+from oomedic.fields import line_of, text
+from oomedic.finding import Confidence, Finding
+
+_STARTED = ("engine_start", "version_banner", "api_server_version", "non_default_args", "model_load_start")
+
+
+@cause(
+    "POD101",
+    "probe-killed-while-loading",
+    reads=("probe_failed", "server_stopped"),
+    helps=("FIX403", "FIX404"),
+    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX108", "FIX402"),
+)
+def match(evidence: Evidence) -> Finding | None:
+    """Recognise the kubelet's events, or a stop before the server was ready without any error."""
+    return _probe(evidence) or _stopped(evidence)
+
+
+def _probe(evidence: Evidence) -> Finding | None:
+    failed = [event for event in evidence.all("probe_failed") if text(event, "probe") not in {"readiness", "Readiness"}]
+    event = next((event for event in failed if event.fields.get("restarts")), None)
+    if event is not None:
+        said = claim("POD101.probe", line_of(event), probe=text(event, "probe"))
+        return _finding(evidence, event.line, "certain", said)
+    if not failed:
+        return None
+    said = claim("POD101.probe-failed", line_of(failed[0]), probe=(text(failed[0], "probe") or "").lower())
+    return _finding(evidence, failed[0].line, "likely", said)
+
+
+def _stopped(evidence: Evidence) -> Finding | None:
+    event = evidence.first("server_stopped")
+    if event is None or evidence.first("server_ready") or evidence.first(*_STARTED) is None:
+        return None
+    if any(other.kind == "error" or other.signature == "python_error" for other in evidence.events):
+        return None
+    return _finding(evidence, event.line, "possible", claim("POD101.stopped", line_of(event)))
+
+
+def _finding(evidence: Evidence, line: int, confidence: Confidence, said: Claim) -> Finding:
+    phase = evidence.phase_reached() or "other"
+    return Finding("POD101", "probe-killed-while-loading", confidence, (said, *_budget(evidence)), line, phase)
+
+
+def _budget(evidence: Evidence) -> tuple[Claim, ...]:
+    probes = evidence.workload.probes if evidence.workload else None
+    if probes is None or (probes.startup is None and probes.liveness is None):
+        return ()
+    if probes.startup is not None:
+        return (claim("POD101.budget", "manifest", budget=probes.startup.budget_s),)
+    return (claim("POD101.liveness", "manifest", budget=probes.liveness.budget_s if probes.liveness else None),)
