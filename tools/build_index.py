@@ -188,7 +188,11 @@ def _compact(content: Any) -> str:
 
 
 def _json(content: Any) -> bytes:
-    return (_compact(content) + "\n").encode()
+    """Write one entry per line, so that a change shows as what it is."""
+    if isinstance(content, dict):
+        entries = [f"{_compact(key)}:{_compact(value)}" for key, value in content.items()]
+        return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
+    return ("[\n" + ",\n".join(map(_compact, content)) + "\n]\n").encode()
 
 
 if __name__ == "__main__":

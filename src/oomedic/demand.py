@@ -122,7 +122,7 @@ def _cache_use(config: EngineConfig) -> CacheUse:
 
 def non_torch(config: EngineConfig) -> Figure:
     """Return what lies on the GPU outside torch and grows while the engine starts: NCCL, cuBLAS, kernels."""
-    key = "non_torch_tp1" if config.tensor_parallel_size * config.pipeline_parallel_size == 1 else "non_torch_tp"
+    key = "non_torch_tp1" if config.ranks == 1 else "non_torch_tp"
     return counted(config, key)
 
 
@@ -187,7 +187,7 @@ def _tower(checkpoint: Checkpoint, config: EngineConfig, element: int) -> Figure
 def _estimated(checkpoint: Checkpoint, config: EngineConfig) -> Figure | None:
     if checkpoint.estimate is None:
         return None
-    ranks = config.tensor_parallel_size * config.pipeline_parallel_size
+    ranks = config.ranks
     share = checkpoint.estimate // ranks
     margin = round(share * _ESTIMATE_BAND)
     figure = between(share - margin, share, share + 2 * margin, "catalogued", f"{checkpoint.where}:{checkpoint.id}")

@@ -81,6 +81,11 @@ class EngineConfig(NamedTuple):
         return max(1, self.integer("pipeline_parallel_size"))
 
     @property
+    def ranks(self) -> int:
+        """Return over how many GPUs one copy of the model is spread."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size
+
+    @property
     def data_parallel_size(self) -> int:
         """Return the number of data-parallel replicas of the attention layers."""
         return max(1, self.integer("data_parallel_size"))

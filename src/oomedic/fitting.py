@@ -31,7 +31,7 @@ def all_weights(evidence: Evidence) -> int | None:
     weights = evidence.assessment.budget.item("weights") if evidence.assessment else None
     if weights is None or evidence.config is None:
         return None
-    return weights.value * evidence.config.tensor_parallel_size * evidence.config.pipeline_parallel_size
+    return weights.value * evidence.config.ranks
 
 
 def element_bytes(evidence: Evidence) -> int | None:

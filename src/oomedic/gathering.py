@@ -229,7 +229,7 @@ def _config(
 
 
 def _known(printed: Known, options: EngineOptions, config: EngineConfig) -> Known:
-    ranks = config.tensor_parallel_size * config.pipeline_parallel_size
+    ranks = config.ranks
     weights = printed.weights
     if options.weights is not None:
         share = options.weights
@@ -291,7 +291,7 @@ def _gpu_count(sources: Sources, config: EngineConfig) -> int | None:
         return sources.options.gpu_count
     if sources.workload is not None and sources.workload.gpus_per_pod:
         return sources.workload.gpus_per_pod
-    used = config.tensor_parallel_size * config.pipeline_parallel_size
+    used = config.ranks
     return used if used > 1 else None
 
 

@@ -58,13 +58,15 @@ def _stored(name: str, catalogue: Catalogue) -> Resolved | None:
 
 def checkpoint_of(model: Model) -> Checkpoint:
     """Take what the arithmetic needs of a catalogued model."""
-    towers = [count for count in (model.vision_parameters, model.audio_parameters) if count]
+    towers = sum(count for count in (model.vision_parameters, model.audio_parameters) if count)
+    # publishers name the active parameters of the language model: "17B" does not count the towers
+    active = model.active_parameters - towers if model.active_parameters else None
     return Checkpoint(
         model.id,
         model.config,
         "catalogue",
         model.parameters,
-        model.active_parameters,
+        active,
         model.weights_estimate,
-        sum(towers) or None,
+        towers or None,
     )

@@ -35,7 +35,7 @@ def propose(evidence: Evidence, _finding: Finding, catalogue: Catalogued) -> Ite
     config, budget = evidence.config, evidence.assessment.budget if evidence.assessment else None
     if config is None or budget is None or budget.total is None or budget.item("weights") is None:
         return
-    here = budget.total.value * config.tensor_parallel_size * config.pipeline_parallel_size
+    here = budget.total.value * config.ranks
     before = evidence.gpu.name if evidence.gpu else None
     for instance in cheapest_of_each(catalogue.instances()):
         if instance.gpus * instance.gpu.memory.value <= here:
