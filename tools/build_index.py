@@ -189,6 +189,8 @@ def _compact(content: Any) -> str:
 
 def _json(content: Any) -> bytes:
     """Write one entry per line, so that a change shows as what it is."""
+    if not content:
+        return (_compact(content) + "\n").encode()
     if isinstance(content, dict):
         entries = [f"{_compact(key)}:{_compact(value)}" for key, value in content.items()]
         return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
