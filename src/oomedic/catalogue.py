@@ -20,7 +20,7 @@ __all__ = ["Catalogue", "Model", "Stored"]
 
 Row = Mapping[str, Any]
 Extra = Mapping[str, Sequence[Row]]
-"""A user's rows by kind: "gpu", "mig", "model", "signature"."""
+"""A user's rows by kind: "gpu", "mig", "model", "signature", "instance"."""
 
 
 class Catalogue:
@@ -84,8 +84,8 @@ class Catalogue:
         return self._models.ids()
 
     def instances(self) -> tuple[Row, ...]:
-        """Return the accelerated EC2 instance types."""
-        return tuple(self._part("instances.json"))
+        """Return the accelerated EC2 instance types, the user's among them."""
+        return _overridden(self._part("instances.json"), self._extra.get("instance", ()), key="type")
 
     def engines(self) -> tuple[Row, ...]:
         """Return what changed in each vLLM version, oldest first."""
@@ -150,11 +150,11 @@ def _yours(row: Row) -> Row:
     return {**row, "origin": "yours"}
 
 
-def _overridden(rows: Sequence[Row], yours: Sequence[Row]) -> tuple[Row, ...]:
+def _overridden(rows: Sequence[Row], yours: Sequence[Row], key: str = "name") -> tuple[Row, ...]:
     """Merge by name, key by key; what is new comes last."""
-    merged = {row["name"]: row for row in rows}
+    merged = {row[key]: row for row in rows}
     for row in yours:
-        merged[row["name"]] = {**merged.get(row["name"], {}), **row}
+        merged[row[key]] = {**merged.get(row[key], {}), **row}
     return tuple(merged.values())
 
 

@@ -3,8 +3,8 @@
 Everything here is plain functions over values; what must be read from the world comes through the protocols below.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from oomedic import causes as cause_files
 from oomedic import remedies as remedy_files
@@ -19,7 +19,7 @@ from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Diagnosis, Finding
 from oomedic.gathering import EngineOptions, Sources, gather, given_arguments, model_name
 from oomedic.given import NOTHING_GIVEN, EngineArgs
-from oomedic.instance import Instance
+from oomedic.instance import Instance, instances_of
 from oomedic.known_models import Resolved, checkpoint_of, resolve
 from oomedic.lives import split_lives
 from oomedic.patching import manifest_patch
@@ -29,7 +29,6 @@ from oomedic.signatures import Event, Signatures
 from oomedic.workload import Workload
 
 SCHEMA: Final = "oomedic/v1"
-REGION: Final = "us-east-1"
 
 
 class Hub(Protocol):
@@ -216,13 +215,7 @@ class _Shelf:
 
     def instances(self) -> tuple[Instance, ...]:
         """Return the instance types that have whole cards for CUDA."""
-        rows = (row for row in self._catalogue.instances() if row["cuda"] and row.get("gpu") and row.get("gpus"))
-        return tuple(_instance(row, self._catalogue) for row in rows)
-
-
-def _instance(row: Mapping[str, Any], catalogue: Catalogue) -> Instance:
-    price = row.get("price", {}).get(REGION)
-    return Instance(row["type"], catalogue.gpu(row["gpu"]), row["gpus"], price, row.get("price_date"), REGION)
+        return instances_of(self._catalogue.instances(), self._catalogue.gpu)
 
 
 def _result(evidence: Evidence, diagnosis: Diagnosis | None, plan: Plan | None, patch: Patch | None) -> Result:

@@ -113,6 +113,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
 def _list(parser: argparse.ArgumentParser) -> None:
     kinds = ("causes", "remedies", "gpus", "instances", "models", "signatures", "versions")
     parser.add_argument("kind", choices=kinds)
+    _prices(parser)
     _common(parser)
 
 
@@ -128,12 +129,18 @@ def _engine(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kv-cache-memory", metavar="SIZE", help="one GPU's KV cache, taken as printed")
 
 
+def _prices(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("prices of gpus and instances")
+    group.add_argument("--region", metavar="REGION", help="an AWS region (us-east-1)")
+    group.add_argument("--prices", metavar="FILE|aws", help="on-demand prices: a JSON or TOML file, or ask AWS")
+
+
 def _common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("common options")
     group.add_argument("-o", "--output", choices=("text", "json", "yaml", "markdown"), default="text")
     group.add_argument("--lang", choices=("en",), default="en", help="language of the report")
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    group.add_argument("--data", metavar="DIR", help="your own gpus.toml, models/*.toml, signatures/*.toml")
+    group.add_argument("--data", metavar="DIR", help="your own gpus.toml, instances.toml, models/*.toml, …")
     group.add_argument("--offline", action="store_true", help="ask no hub for a model that is not known")
     group.add_argument("-v", "--verbose", action="count", default=0)
     group.add_argument("-q", "--quiet", action="store_true", help="print the first line of each result alone")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oomedic.catalogue import Catalogue
 from oomedic.errors import InputError, OomedicError
 from oomedic.gpu import gpu_of
+from oomedic.instance import labels_of
 from oomedic.model_table import model_of
 from oomedic.sources.index import read_part
 
@@ -22,10 +23,11 @@ def load() -> Catalogue:
 
 
 def extra_data(directory: "Path") -> dict[str, list[Row]]:
-    """Read a user's ``gpus.toml``, ``models/*.toml`` and ``signatures/*.toml``, in the format of oomedic's own.
+    """Read a user's ``gpus.toml``, ``instances.toml``, ``models/*.toml`` and ``signatures/*.toml``.
 
-    ``gpus.toml`` holds ``[[gpu]]`` and ``[[mig]]`` tables, a file of ``models`` ``[[model]]`` tables, a file of
-    ``signatures`` one signature whose name is the file's.
+    They have the format of oomedic's own: ``gpus.toml`` holds ``[[gpu]]`` and ``[[mig]]`` tables, ``instances.toml``
+    ``[[instance]]`` tables, a file of ``models`` ``[[model]]`` tables, a file of ``signatures`` one signature whose
+    name is the file's. A row of a key that is known changes what it names, a price for instance.
 
     Raises:
         InputError: ``data-directory-missing``, ``data-unreadable`` or ``data-row-incomplete``, with the ``path``.
@@ -34,10 +36,12 @@ def extra_data(directory: "Path") -> dict[str, list[Row]]:
 
     if not directory.is_dir():
         raise InputError("data-directory-missing", path=str(directory))
-    extra: dict[str, list[Row]] = {"gpu": [], "mig": [], "model": [], "signature": []}
+    extra: dict[str, list[Row]] = {"gpu": [], "mig": [], "model": [], "signature": [], "instance": []}
     for path, tables in _files(directory, "gpus.toml"):
         extra["gpu"] += _rows(path, tables, "gpu", gpu_of)
         extra["mig"] += _rows(path, tables, "mig", _check_slice)
+    for path, tables in _files(directory, "instances.toml"):
+        extra["instance"] += _rows(path, tables, "instance", _check_instance)
     for path, tables in _files(directory, "models/*.toml"):
         extra["model"] += _rows(path, tables, "model", _check_model)
     for path, tables in _files(directory, "signatures/*.toml"):
@@ -74,6 +78,12 @@ def _rows(path: "Path", tables: Mapping[str, Any], kind: str, check: Callable[[R
 def _check_slice(row: Row) -> None:
     gpu_of({"name": row["profile"], **row})
     tuple(row["parents"])
+
+
+def _check_instance(row: Row) -> None:
+    labels_of(row)
+    if not all(isinstance(price, int | float) for price in row.get("price", {}).values()):
+        raise TypeError("price")
 
 
 def _check_model(row: Row) -> None:

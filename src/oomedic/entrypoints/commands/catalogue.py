@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from oomedic.catalogue import Catalogue
 from oomedic.entrypoints.colours import colours
+from oomedic.entrypoints.commands.pricing import priced_instances
 from oomedic.entrypoints.terminal import catalogue, write
+from oomedic.instance import REGION, Instance, price_rank
 from oomedic.reports.draw import Pen, table
 from oomedic.units import gib
 
@@ -15,15 +17,18 @@ if TYPE_CHECKING:
 
 def run(options: "Namespace") -> int:
     """Show one list, as a table or as JSON."""
-    rows = list(_ROWS[options.kind](catalogue(options)))
+    facts = catalogue(options)
+    rows = list(_PRICED[options.kind](facts, options) if options.kind in _PRICED else _ROWS[options.kind](facts))
     if options.output == "json":
         import json  # loaded with the index already
 
         write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
         return 0
     pen = Pen(colour=colours(options))
-    lines = table([list(map(_cell, row.values())) for row in rows], indent="")
-    write("\n".join(pen.paint(line, "bold") if not number else line for number, line in enumerate(lines, 1)) + "\n")
+    columns = _COLUMNS.get(options.kind, tuple(rows[0]) if rows else ())
+    head = [name.replace("_", " ") for name in columns]
+    lines = table([head, *([_cell(row[name]) for name in columns] for row in rows)], indent="")
+    write("\n".join(line if number else pen.paint(line, "bold") for number, line in enumerate(lines)) + "\n")
     return 0
 
 
@@ -42,16 +47,71 @@ def _remedies(facts: Catalogue) -> Iterable[dict[str, Any]]:
     return _pages(facts, "remedy")
 
 
-def _gpus(facts: Catalogue) -> Iterable[dict[str, Any]]:
+def _gpus(facts: Catalogue, options: "Namespace") -> Iterable[dict[str, Any]]:
+    """Every GPU; with prices the cheapest instance type that has it, by the hour of one GPU."""
+    cheapest = _cheapest_by_gpu(facts, options) if _asks_for_prices(options) else {}
     for gpu in facts.gpus():
         capability = ".".join(map(str, gpu.capability)) if gpu.capability else None
-        yield {"name": gpu.name, "memory": gib(gpu.memory.value), "capability": capability, "origin": gpu.memory.origin}
+        row = {"name": gpu.name, "memory": gib(gpu.memory.value), "capability": capability, "origin": gpu.memory.origin}
+        if not _asks_for_prices(options):
+            yield row
+        elif gpu.name in cheapest:
+            yield {**row, **_priced(cheapest[gpu.name])}
 
 
-def _instances(facts: Catalogue) -> Iterable[dict[str, Any]]:
+def _asks_for_prices(options: "Namespace") -> bool:
+    return bool(options.prices or options.region)
+
+
+def _cheapest_by_gpu(facts: Catalogue, options: "Namespace") -> dict[str, Instance]:
+    best: dict[str, Instance] = {}
+    for instance in priced_instances(facts, options):
+        name = instance.gpu.name
+        if name not in best or _per_gpu(instance) < _per_gpu(best[name]):
+            best[name] = instance
+    return best
+
+
+def _per_gpu(instance: Instance) -> tuple[float, int]:
+    return price_rank(instance)[0] / instance.gpus, instance.gpus
+
+
+def _priced(instance: Instance) -> dict[str, Any]:
+    price = instance.price
+    return {
+        "instance": instance.type,
+        "gpus": instance.gpus,
+        "usd_per_hour": price,
+        "usd_per_gpu_hour": None if price is None else round(price / instance.gpus, 4),
+        "region": instance.region,
+        "price_date": instance.price_date,
+    }
+
+
+def _instances(facts: Catalogue, options: "Namespace") -> Iterable[dict[str, Any]]:
+    """Every accelerated type; what is no target for CUDA is marked by its maker."""
+    whole = {instance.type: instance for instance in priced_instances(facts, options)}
     for row in facts.instances():
-        price = next(iter(row.get("price", {}).values()), None)
-        yield {"type": row["type"], "gpus": row.get("gpus"), "gpu": row.get("gpu"), "usd_per_hour": price}
+        instance = whole.get(row["type"])
+        price = instance.price if instance else row.get("price", {}).get(options.region or REGION)
+        yield {
+            "type": row["type"],
+            "gpus": row.get("gpu_fraction") or row.get("gpus") or row.get("accelerators"),
+            "gpu": row.get("gpu") or row.get("accelerator") or row.get("label_gpu_name"),
+            "fraction": bool(row.get("gpu_fraction")),
+            "cuda": row["cuda"],
+            "maker": row.get("maker"),
+            "gpu_memory": gib(instance.gpu.memory.value) if instance else None,
+            "gpu_memory_origin": instance.gpu.memory.origin if instance else None,
+            "interconnect": row.get("interconnect"),
+            "vcpu": row.get("vcpu"),
+            "memory": row.get("memory"),
+            "local_disk_gb": row.get("local_disk_gb"),
+            "capacity": row.get("capacity"),
+            "usd_per_hour": price,
+            "region": instance.region if instance else options.region or REGION,
+            "price_date": instance.price_date if instance else row.get("price_date"),
+        }
 
 
 def _models(facts: Catalogue) -> Iterable[dict[str, Any]]:
@@ -68,11 +128,14 @@ def _versions(facts: Catalogue) -> Iterable[dict[str, Any]]:
         yield {"version": row["version"], "source": row.get("source")}
 
 
+_COLUMNS = {
+    "instances": ("type", "gpus", "gpu", "gpu_memory", "interconnect", "vcpu", "memory", "usd_per_hour", "capacity")
+}
+"""What a terminal has room for; JSON has all."""
+_PRICED = {"gpus": _gpus, "instances": _instances}
 _ROWS = {
     "causes": _causes,
     "remedies": _remedies,
-    "gpus": _gpus,
-    "instances": _instances,
     "models": _models,
     "signatures": _signatures,
     "versions": _versions,
