@@ -45,6 +45,7 @@ def plan_rules(cache: Table, use: CacheUse) -> PlanRules:
         pad_pages=bool(cache.get("pad_attention_pages")),
         null_block=bool(cache.get("null_block")),
         hybrid=use.hybrid_manager,
+        chunks_hybrid=cache.get("chunked_local") == "windowed",
     )
 
 
@@ -60,7 +61,7 @@ def cache_settings(cache: Table, use: CacheUse, element_bytes: float) -> CacheSe
         row_pad=int(cache.get("row_pad", 1)) if use.generation == "V0" else 1,
         sparse_fp8=use.sparse and element_bytes == 1,
         sliding=windowed,
-        chunked=windowed and cache.get("chunked_local") == "windowed",
+        chunked=windowed and cache.get("chunked_local") in {"windowed", "unhybrid"},
         states=_states(cache, use),
         state_mode=_state_mode(cache, use),
         latent_align=int(cache.get("latent_state_align", 128)),

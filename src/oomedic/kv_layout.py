@@ -17,6 +17,7 @@ class PlanRules(NamedTuple):
     """What a release does: see ``[cache]`` in data/engines.
 
     ``need`` names what one request is held against: "tokens" (V0), "each-layer", "first-group", "all-groups".
+    ``chunks_hybrid`` False when the release switches the hybrid manager off for models with chunked layers.
     ``tokens_line`` names how "KV cache size" is counted: "blocks", "groups", "concurrency". ``hybrid`` False when the
     hybrid manager is off: beside full layers, windowed ones then keep everything.
     """
@@ -29,6 +30,7 @@ class PlanRules(NamedTuple):
     pad_pages: bool = False
     null_block: bool = False
     hybrid: bool = True
+    chunks_hybrid: bool = True
 
 
 class Group(NamedTuple):
@@ -42,7 +44,8 @@ class Layout(NamedTuple):
     """How a pool is cut: one block costs ``bytes_per_block`` over all layers that share it.
 
     ``uniform`` when one group holds layers of different sizes; ``layers`` are the specs of all layers, in order.
-    ``reckoned_per_block`` is what the engine's check takes a block for, where that is not what it costs.
+    ``reckoned_per_block`` is what the engine's check takes a block for, where that is not what it costs; ``asked`` are
+    the specs before windowed layers became full ones.
     """
 
     groups: tuple[Group, ...]
@@ -50,6 +53,7 @@ class Layout(NamedTuple):
     layers: tuple[CacheSpec, ...]
     uniform: bool = False
     reckoned_per_block: Bytes | None = None
+    asked: tuple[CacheSpec, ...] = ()
 
 
 def layout(specs: Sequence[CacheSpec], rules: PlanRules) -> Layout:
@@ -58,7 +62,12 @@ def layout(specs: Sequence[CacheSpec], rules: PlanRules) -> Layout:
     Raises:
         UsageError: ``pages-do-not-unify`` where the engine refuses the mixture of layers.
     """
-    layers = tuple(specs) if rules.hybrid else _promoted(tuple(specs))
+    asked = tuple(specs)
+    hybrid = rules.hybrid and (rules.chunks_hybrid or all(spec.kind != "chunked" for spec in asked))
+    return _cut(asked if hybrid else _promoted(asked), rules)._replace(asked=asked)
+
+
+def _cut(layers: tuple[CacheSpec, ...], rules: PlanRules) -> Layout:
     if not layers:
         return Layout((), 0, ())
     if not rules.grouped or len(set(layers)) == 1:

@@ -61,7 +61,9 @@ def blocks_per_request(cut: Layout, request: Request) -> int:
 
 def needed_bytes(cut: Layout, request: Request, rules: PlanRules) -> Bytes:
     """Return the bytes that the engine says one request needs, by its own release's rule."""
-    if rules.need in {"tokens", "each-layer"} or cut.uniform:
+    if rules.need in {"tokens", "each-layer"}:
+        return sum(pages(spec, request) * spec.page for spec in cut.asked or cut.layers)
+    if cut.uniform:
         return sum(pages(spec, request) * spec.page for spec in cut.layers)
     block = cut.reckoned_per_block or cut.bytes_per_block
     if rules.need == "first-group":

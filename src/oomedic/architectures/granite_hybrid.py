@@ -30,7 +30,7 @@ def build(config: Config, shard: Shard) -> Stack:
         (*norms(hidden, 1), *head(config, shard)),
         rotary(config, shard) if uses_rope else (),
         is_tied(config, default=granite),
-        fitted_state=mixer.state,
+        fitted_state=mixer.state if shard.release.get("fits_absent_states") else None,
     )
 
 

@@ -9,7 +9,7 @@ from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_m
 from oomedic.architectures.stack import Layer, Stack, embedding, head, is_tied, norms, qkv, rotary
 from oomedic.architectures.windows import windows
 from oomedic.cache_layers import Attention
-from oomedic.hf_config import Config, attention_heads, first, head_dim, key_value_heads, layer_count, need
+from oomedic.hf_config import Config, attention_heads, head_dim, key_value_heads, layer_count, need
 from oomedic.modules import Buffer, Linear, Module, Shard, Table
 
 
