@@ -47,6 +47,17 @@ QUANTISED = re.compile(
     r"|quantized\.w\d+a\d+|W4A16|MXFP4)$",
     re.IGNORECASE,
 )
+THREE_DIMENSIONAL = {
+    "glm4v": [8, 12, 12],
+    "glm4v_moe": [8, 12, 12],
+    "qwen2_vl": [16, 24, 24],
+    "qwen2_5_vl": [16, 24, 24],
+    "qwen3_5": [11, 11, 10],
+    "qwen3_5_moe": [11, 11, 10],
+    "qwen3_vl": [24, 20, 20],
+    "qwen3_vl_moe": [24, 20, 20],
+}
+"""mrope_section of model types whose published configs all have it: it makes vLLM's rotary tables larger."""
 GENERATIONS = ("qwen3_5", "qwen3", "qwen2")
 SAME_FAMILY = {
     "gemma2": "gemma",
@@ -102,7 +113,8 @@ def model_rows(records: Iterable[Mapping[str, Any]], configs: Mapping[str, dict[
     distinct = {record["id"].lower(): record for record in reversed(list(records))}
     rows = [_row(record, configs.get(record["id"])) for record in reversed(distinct.values())]
     known = {row["id"] for row in rows}
-    rows += [_config_row(name, config) for name, config in configs.items() if name not in known]
+    alone = {name: config for name, config in configs.items() if name not in known}
+    rows += [_config_row(name, config) for name, config in alone.items() if not _lost_its_quantisation(name, config)]
     by_name = {row["id"].split("/")[1].lower(): row["id"] for row in reversed(rows)}
     for row in rows:
         row["variant_of"] = _variant_of(row, by_name)
@@ -136,7 +148,7 @@ def _row(record: Mapping[str, Any], config: dict[str, Any] | None) -> dict[str, 
         "note": "; ".join(filter(None, (record["param_check_note"], record.get("correction")))) or None,
         "sources": record["source"],
         "config_from": "config.json" if config else "catalogue",
-        "config": Json(_own(config, record) if config else hf_config(record)),
+        "config": Json(_with_sections(_own(config, record) if config else hf_config(record))),
     }
 
 
@@ -158,7 +170,7 @@ def _config_row(name: str, config: dict[str, Any]) -> dict[str, Any]:
         "variant_of": None,
         "sources": ["config.json of the checkpoint; no record of its totals"],
         "config_from": "config.json",
-        "config": Json(_kept(config)),
+        "config": Json(_with_sections(_kept(config))),
     }
 
 
@@ -174,6 +186,27 @@ def _kept(config: Mapping[str, Any]) -> dict[str, Any]:
         else:
             kept[key] = content
     return kept
+
+
+def _lost_its_quantisation(name: str, config: Mapping[str, Any]) -> bool:
+    told = any("quant" in key for key in (*config, *(config.get("text_config") or ())))
+    return bool(QUANTISED.search(name)) and not told
+
+
+def _with_sections(config: dict[str, Any]) -> dict[str, Any]:
+    """Give a config back the sections of its positions in time, height and width, where a copy of it lost them."""
+    if config.get("model_type") not in THREE_DIMENSIONAL:
+        return config
+    text = config.get("text_config")
+    holder = text if isinstance(text, Mapping) else config
+    key = "rope_parameters" if "rope_parameters" in holder else "rope_scaling"
+    scaling = {
+        "rope_type": "default",
+        "mrope_section": THREE_DIMENSIONAL[config["model_type"]],
+        **(holder.get(key) or {}),
+    }
+    told = {**holder, key: scaling}
+    return {**config, "text_config": told} if isinstance(text, Mapping) else told
 
 
 def _family(family: str, model_type: str) -> str:

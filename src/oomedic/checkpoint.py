@@ -74,9 +74,11 @@ class Checkpoint(NamedTuple):
         """Tell whether the weights can be summed tensor by tensor."""
         return is_known(self.config)
 
-    def scheme(self, quantization: str | None, element_bytes: int) -> Scheme | None:
-        """Return how the weights are stored, None when the method is not known."""
-        return scheme_of(self.config, quantization, element_bytes, self.id)
+    def scheme(
+        self, quantization: str | None, element_bytes: int, release: Mapping[str, Any], capability: int
+    ) -> Scheme | None:
+        """Return how the weights are stored (see ``scheme_of``), None when the method is not known."""
+        return scheme_of(self.config, quantization, element_bytes, self.id, release=release, capability=capability)
 
     def element_bytes(self, dtype: str | None) -> int:
         """Return the bytes of an unquantised element under the engine argument ``dtype``.

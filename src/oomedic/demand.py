@@ -19,6 +19,7 @@ from oomedic.gpu import Gpu
 from oomedic.graphs import graph_memory
 from oomedic.kv_plan import Layout, PlanRules, layout
 from oomedic.modules import Shard
+from oomedic.quantization import Scheme
 from oomedic.units import GIB
 from oomedic.version import Version
 from oomedic.weights import Stage, Weights, stage_weights, stages
@@ -99,10 +100,10 @@ def cache_settings(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None
     use = _cache_use(config)._replace(
         model_type=str(checkpoint.text.get("model_type")),
         model_bytes=checkpoint.element_bytes(config.value("dtype")),
-        capability=gpu.capability[0] if gpu is not None and gpu.capability else 9,
+        capability=_capability(gpu),
         sparse=bool(checkpoint.text.get("index_topk")),
     )
-    scheme = checkpoint.scheme(config.value("quantization"), use.model_bytes)
+    scheme = _scheme(checkpoint, config, gpu)
     element_bytes = cache_rules.element_bytes(config.rules.cache, use, scheme)
     return cache_rules.cache_settings(config.rules.cache, use, element_bytes)
 
@@ -144,10 +145,10 @@ def _stage_demand(
     peak = activation_peak(checkpoint, config) if known else None
     return Demand(
         stage,
-        weights(checkpoint, config, stack, stage),
+        weights(checkpoint, config, gpu, stack, stage),
         non_torch(config),
         _of_peak(peak),
-        _graphs(checkpoint, config) if known else _eager(config),
+        _graphs(checkpoint, config, gpu) if known else _eager(config),
         workspace(config),
         _of_peak(sampler(checkpoint, config)) if known and config.generation == "V1" else None,
         _cut(checkpoint, config, gpu, stack, stage),
@@ -155,17 +156,28 @@ def _stage_demand(
     )
 
 
-def weights(checkpoint: Checkpoint, config: EngineConfig, stack: Stack | None, stage: Stage) -> Figure | None:
-    """Return the weights of one rank: tensor by tensor where the architecture is known, else an estimate."""
+def _capability(gpu: Gpu | None) -> int:
+    """Return the major compute capability; of a card that is not known, the one most used."""
+    return gpu.capability[0] if gpu is not None and gpu.capability else 9
+
+
+def _scheme(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> Scheme | None:
     element = checkpoint.element_bytes(config.value("dtype"))
-    scheme = checkpoint.scheme(config.value("quantization"), element)
+    return checkpoint.scheme(config.value("quantization"), element, config.rules.weights, _capability(gpu))
+
+
+def weights(
+    checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None, stack: Stack | None, stage: Stage
+) -> Figure | None:
+    """Return the weights of one rank: tensor by tensor where the architecture is known, else an estimate."""
+    scheme = _scheme(checkpoint, config, gpu)
     if stack is None or scheme is None:
         return _estimated(checkpoint, config)
     whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
     figure = _with_band(found, f"{checkpoint.where}:{checkpoint.id}")
     if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
-        figure = figure.plus(_tower(checkpoint, config, element))
+        figure = figure.plus(_tower(checkpoint, config, scheme.element_bytes))
     return _offloaded(figure, config)
 
 
@@ -203,8 +215,9 @@ def _of_peak(peak: Peak | None) -> Figure | None:
     return None if peak is None else between(peak.low, peak.size, peak.high, "computed", f"activation:{peak.part}")
 
 
-def _graphs(checkpoint: Checkpoint, config: EngineConfig) -> Figure:
-    memory = graph_memory(checkpoint, config, speculative(config))
+def _graphs(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> Figure:
+    capability = gpu.capability[0] if gpu is not None and gpu.capability else None
+    memory = graph_memory(checkpoint, config, speculative(config), capability)
     return between(memory.low, memory.size, memory.high, "computed", f"graphs:{memory.graphs}")
 
 
