@@ -29,5 +29,5 @@ def text(event: Event | None, name: str) -> str | None:
 
 
 def line_of(event: Event) -> str:
-    """Point at the line of an event."""
-    return f"log:{event.line}"
+    """Point at the line of an event, or at what told it beside the log."""
+    return event.where

@@ -31,7 +31,8 @@ class Event(NamedTuple):
     """One occurrence of a signature.
 
     ``line`` counts from 1; ``rank`` names the process that printed it; ``reached`` is the phase that the engine is in
-    after it, where it tells; ``quote`` is what matched, at most 300 characters, redacted.
+    after it, where it tells; ``quote`` is what matched, at most 300 characters, redacted. ``source`` points at what
+    told it where that was no log ("pod.yaml:status.reason").
     """
 
     signature: str
@@ -42,6 +43,12 @@ class Event(NamedTuple):
     line: int
     rank: str | None
     quote: str
+    source: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Point at the line, or at what told it."""
+        return self.source or f"log:{self.line}"
 
 
 class _Text(NamedTuple):
