@@ -175,7 +175,8 @@ def _generation(args: EngineArgs, gpu: Gpu | None, rules: EngineRules) -> Genera
     forced = args.environment.get("VLLM_USE_V1")
     if forced is not None and rules.v1:
         return "V1" if forced == "1" else "V0"
-    if rules.defaults["generation"] == "V1" and gpu is not None and gpu.capability and gpu.capability < (8, 0):
+    least = tuple(rules.v1.get("least_capability", ()))
+    if rules.defaults["generation"] == "V1" and gpu is not None and gpu.capability and gpu.capability < least:
         return "V0"
     return "V1" if rules.defaults["generation"] == "V1" else "V0"
 
@@ -206,21 +207,43 @@ def _add_batch_limits(
 ) -> None:
     """Add max_num_seqs and max_num_batched_tokens, which depend on each other, on the card and on max_model_len."""
     row = _batch_row(config, gpu)
+    times = _throughput(config, settings)
     where = config.rules.where(config.generation.lower(), "batch")
-    length = settings["max_model_len"].value
-    seqs = settings.setdefault("max_num_seqs", Setting(row["max_num_seqs"], "default", where))
-    if "max_num_batched_tokens" in settings:
-        return
-    tokens = int(row[context])
-    if not settings["enable_chunked_prefill"].value and length:
-        tokens = max(length, int(config.rules.defaults["unchunked_tokens"]))
-        if model.multimodal and config.generation == "V0":
-            tokens = max(tokens, int(config.rules.defaults["multimodal_tokens"]))
-    if length and isinstance(seqs.value, int):
-        tokens = min(tokens, max(1, seqs.value) * length)
-    settings["max_num_batched_tokens"] = Setting(tokens, "default", where)
-    if seqs.origin == "default" and isinstance(seqs.value, int) and seqs.value > tokens:
-        settings["max_num_seqs"] = seqs._replace(value=tokens)
+    seqs = settings.setdefault("max_num_seqs", Setting(row["max_num_seqs"] * times, "default", where))
+    tokens = settings.get("max_num_batched_tokens")
+    if tokens is None:
+        limit = _batched_tokens(config, model, int(row[context]) * times, settings)
+        tokens = settings["max_num_batched_tokens"] = Setting(limit, "default", where)
+    values = seqs.value, tokens.value
+    if seqs.origin == "default" and config.accounting.get("sequences_within_tokens") and all(map(_is_count, values)):
+        settings["max_num_seqs"] = seqs._replace(value=min(values))
+
+
+def _batched_tokens(config: EngineConfig, model: ModelFacts, usual: int, settings: Mapping[str, Setting]) -> int:
+    """Return the default of max_num_batched_tokens: without chunked prefill a whole prompt must fit in one batch."""
+    length, seqs = settings["max_model_len"].value, settings["max_num_seqs"].value
+    if not length:
+        return usual
+    tokens = usual
+    if not settings["enable_chunked_prefill"].value:
+        floor = config.accounting.get("unchunked_tokens", "usual")
+        tokens = max(length, usual if floor == "usual" else int(floor))
+    if model.multimodal and config.generation == "V0":
+        tokens = max(tokens, int(config.rules.defaults["multimodal_tokens"]))
+    if config.accounting.get("tokens_within_sequences") and _is_count(seqs):
+        tokens = min(tokens, max(1, seqs) * length)
+    return int(tokens)
+
+
+def _throughput(config: EngineConfig, settings: Mapping[str, Setting]) -> int:
+    """Return by how much the mode multiplies the limits of a batch."""
+    mode = settings.get("performance_mode")
+    doubled = config.accounting.get("performance_mode") and mode is not None and mode.value == "throughput"
+    return 2 if doubled else 1
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _batch_row(config: EngineConfig, gpu: Gpu | None) -> Table:
@@ -228,8 +251,14 @@ def _batch_row(config: EngineConfig, gpu: Gpu | None) -> Table:
     if config.generation == "V0":
         tokens = defaults["chunked_tokens"]
         return {"api": tokens, "library": tokens, "max_num_seqs": defaults["max_num_seqs"]}
+    if config.value("device") == "cpu" and config.rules.v1.get("cpu"):
+        return {name: limit * _world_size(config) for name, limit in config.rules.v1["cpu"].items()}
     rows: Sequence[Table] = config.rules.v1["batch"]
     return next((row for row in rows if _row_applies(row, gpu)), rows[-1])
+
+
+def _world_size(config: EngineConfig) -> int:
+    return config.tensor_parallel_size * config.pipeline_parallel_size
 
 
 def _row_applies(row: Table, gpu: Gpu | None) -> bool:

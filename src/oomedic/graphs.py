@@ -14,6 +14,7 @@ from oomedic.units import MIB, Bytes
 
 _BASE: Final = 60 * MIB
 _PER_GRAPH_AND_LAYER: Final = round(0.16 * MIB)
+_CAP: Final = 512
 
 
 class GraphMemory(NamedTuple):
@@ -25,27 +26,49 @@ class GraphMemory(NamedTuple):
     graphs: int
 
 
-def capture_sizes(config: EngineConfig, speculative: int = 0) -> tuple[int, ...]:
+class CapturedModel(NamedTuple):
+    """What the default sizes depend on beside the configuration; ``capability`` is the major number of the card's."""
+
+    model_type: str | None = None
+    capability: int | None = None
+
+
+UNKNOWN: Final = CapturedModel()
+
+
+def capture_sizes(config: EngineConfig, speculative: int = 0, model: CapturedModel = UNKNOWN) -> tuple[int, ...]:
     """Return the batch sizes that are captured; none in eager mode."""
-    if config.flag("enforce_eager"):
+    if config.flag("enforce_eager") or _asked(config, "cudagraph_mode") == "NONE":
         return ()
-    listed = config.value("cudagraph_capture_sizes") or _from_compilation(config.value("compilation_config"))
-    if isinstance(listed, list | tuple) and listed:
-        return tuple(sorted(int(size) for size in listed))
     seqs, tokens = config.integer("max_num_seqs"), config.integer("max_num_batched_tokens")
-    rule = "v0" if config.generation == "V0" else str(config.rules.graphs["capture"])
-    if rule == "v0":
-        return _grid(min(256, seqs), 256)
-    if rule == "v1":
-        return _grid(512, 512)
-    asked = config.integer("max_cudagraph_capture_size")
-    largest = asked or min(2 * seqs * (1 + speculative), 512, tokens)
-    return _grid(min(largest, 256), 256) + tuple(range(272, largest + 1, 16))
+    if config.generation == "V0":
+        return _grid(min(256, seqs))
+    listed = _asked(config, "cudagraph_capture_sizes") or config.value("cuda_graph_sizes")
+    if isinstance(listed, list | tuple) and len(listed) > 1:
+        return tuple(sorted(int(size) for size in listed if not tokens or int(size) <= tokens))
+    asked = _asked(config, "max_cudagraph_capture_size") or (listed[0] if listed else None)
+    largest = asked if isinstance(asked, int) else _usual_largest(config, seqs * (1 + speculative), model)
+    if config.rules.graphs["capture"] == "v1-steps":
+        return _stepped(min(largest, tokens) if tokens else largest)
+    return _stepped(largest) if largest > _CAP else _grid(largest)
 
 
-def graph_memory(checkpoint: Checkpoint, config: EngineConfig, speculative: int = 0) -> GraphMemory:
-    """Return about how much memory the graphs take on one rank."""
-    sizes = capture_sizes(config, speculative)
+def _usual_largest(config: EngineConfig, rows: int, model: CapturedModel) -> int:
+    """Return the largest size that is captured unless one is asked for."""
+    rules = config.rules.graphs
+    of_type = rules.get("largest_of_type", {}).get(model.model_type)
+    if of_type is not None:
+        return int(of_type)
+    cap = int(rules.get("largest_of_capability", {}).get(str(model.capability), _CAP))
+    return cap if rules["capture"] == "v1" else min(2 * rows, cap)
+
+
+def graph_memory(
+    checkpoint: Checkpoint, config: EngineConfig, speculative: int = 0, capability: int | None = None
+) -> GraphMemory:
+    """Return about how much memory the graphs take on one rank of a card with this major compute capability."""
+    model = CapturedModel(checkpoint.text.get("model_type"), capability)
+    sizes = capture_sizes(config, speculative, model)
     if not sizes:
         return GraphMemory(0, 0, 0, 0)
     layers = int(first(checkpoint.text, "num_hidden_layers", "n_layer", "num_layers", default=32))
@@ -57,9 +80,18 @@ def graph_memory(checkpoint: Checkpoint, config: EngineConfig, speculative: int 
     return GraphMemory(size, size // 3, round(size * 2.5), graphs)
 
 
-def _grid(largest: int, cap: int) -> tuple[int, ...]:
-    return tuple(size for size in (1, 2, 4, *range(8, cap + 1, 8)) if size <= max(1, largest))
+def _grid(largest: int) -> tuple[int, ...]:
+    """Return 1, 2, 4, then every 8."""
+    return tuple(size for size in (1, 2, 4, *range(8, largest + 1, 8)) if size <= max(1, largest))
 
 
-def _from_compilation(value: Any) -> Any:
-    return value.get("cudagraph_capture_sizes") if isinstance(value, dict) else None
+def _stepped(largest: int) -> tuple[int, ...]:
+    """Return 1, 2, 4, every 8 up to 256, then every 16."""
+    return _grid(min(largest, 256)) + tuple(range(272, largest + 1, 16))
+
+
+def _asked(config: EngineConfig, name: str) -> Any:
+    """Return what was asked for: by an argument of its own, or inside compilation_config."""
+    own = config.value(name)
+    inside = config.value("compilation_config")
+    return own if own or not isinstance(inside, dict) else inside.get(name)
