@@ -96,7 +96,9 @@ def oracle_report(path: Path, configs: Path | None = None) -> dict[str, Any]:
 def run(paths: Sequence[Path], configs: Path | None = None) -> list[Row]:
     """Measure every record of some files."""
     known = read_configs(configs or OWN / "configs.jsonl.xz")
-    return [measure(record, known[record["config"]]) for path in paths for record in read(path) if _counts(record, known)]
+    return [
+        measure(record, known[record["config"]]) for path in paths for record in read(path) if _counts(record, known)
+    ]
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -225,9 +227,7 @@ def _planned(wanted: Record, record: Record, model: _Model) -> KvPlan:
         prefix_caching=bool(rules.defaults.get("hybrid_prefix_caching") if cached is None else cached),
         hybrid_manager=not wanted.get("hybrid_disabled"),
     )
-    settings = cache_rules.cache_settings(
-        rules.cache, use, cache_rules.element_bytes(rules.cache, use, model.scheme)
-    )
+    settings = cache_rules.cache_settings(rules.cache, use, cache_rules.element_bytes(rules.cache, use, model.scheme))
     plan_rules = cache_rules.plan_rules(rules.cache, use)
     tokens = wanted.get("max_num_batched_tokens") or wanted.get("mnbt") or record.get("max_num_batched_tokens", 2048)
     batches = 2 if rules.cache.get("in_flight") == "batches" and not cpu else 1

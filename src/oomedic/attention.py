@@ -32,8 +32,9 @@ class CacheSettings(NamedTuple):
     ``latent`` False for releases that keep full heads instead; ``sparse_fp8`` when sparse attention stores its fp8 rows
     with scales (fp8_ds_mla). ``sliding`` and ``chunked`` tell whether the release cuts such layers at all.
 
-    ``states`` tells what becomes of recurrent states: they share the pool's pages, stand outside it (V0), or the release
-    refuses models with them. ``state_mode`` is vLLM's mamba_cache_mode, ``state_page`` the size they are padded to.
+    ``states`` tells what becomes of recurrent states: they share the pool's pages, stand outside it (V0), or the
+    release refuses models with them. ``state_mode`` is vLLM's mamba_cache_mode, ``state_page`` the size they are
+    padded to.
     """
 
     block_size: int

@@ -6,8 +6,8 @@ from typing import NamedTuple
 class Attention(NamedTuple):
     """Keys and values of ``kv_heads`` heads on this rank.
 
-    ``window`` is a sliding window, ``chunk`` a chunk of local attention (Llama 4), both in tokens; ``value_size`` is the
-    head size of the values where it differs. ``own_dtype`` when the layer keeps the model's dtype whatever
+    ``window`` is a sliding window, ``chunk`` a chunk of local attention (Llama 4), both in tokens; ``value_size`` is
+    the head size of the values where it differs. ``own_dtype`` when the layer keeps the model's dtype whatever
     kv_cache_dtype says.
     """
 
@@ -56,7 +56,7 @@ class CrossAttention(NamedTuple):
 
 
 class Compressed(NamedTuple):
-    """The caches of one DeepSeek V4 layer: a window of exact keys and, unless ``ratio`` is 0, one key per ``ratio`` tokens.
+    """The caches of one DeepSeek V4 layer: a window of exact keys, and one key per ``ratio`` tokens unless that is 0.
 
     ``width`` is the size of a key, ``index_size`` that of the sparse indexer's where the layer has one.
     """
@@ -68,7 +68,7 @@ class Compressed(NamedTuple):
 
 
 class KeyOnly(NamedTuple):
-    """One key of ``size`` per token without a value, the same on every rank: what chooses blocks of keys (MiniMax M3)."""
+    """One key of ``size`` per token without a value, the same on every rank: MiniMax M3 chooses blocks by it."""
 
     size: int
 

@@ -1,4 +1,4 @@
-"""From a release's [cache] table and what one engine was told to the settings of its cache and the rules of its plan."""
+"""What one engine was told, under a release's [cache] table: the settings of its cache and the rules of its plan."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -14,9 +14,9 @@ Table = Mapping[str, Any]
 class CacheUse(NamedTuple):
     """What one engine's configuration says about its cache.
 
-    ``model_type`` and ``sparse`` are the model's: its type, and whether its attention has a sparse indexer. ``block_size``
-    is None unless it was given; ``model_bytes`` is the size of the model's dtype; ``capability`` the major one.
-    ``prefix_caching`` tells whether states are cached for prefixes too, which costs a hybrid model pages.
+    ``model_type`` and ``sparse`` are the model's: its type, and whether its attention has a sparse indexer.
+    ``block_size`` is None unless it was given; ``model_bytes`` is the size of the model's dtype; ``capability`` the
+    major one. ``prefix_caching`` tells whether states are cached for prefixes too, which costs a hybrid model pages.
     """
 
     model_type: str

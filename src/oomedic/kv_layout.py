@@ -127,8 +127,8 @@ def _grouped(layers: tuple[CacheSpec, ...], rules: PlanRules) -> Layout:
 def _packed(layers: tuple[CacheSpec, ...]) -> Layout:
     """Lay DeepSeek V4's groups over each other in one slab of blocks (vllm get_kv_cache_groups_uniform_groups).
 
-    All compressed caches are one group; windowed ones are grouped by block and window and cut into parts of about as many
-    layers, each layer with caches of every page size of its group.
+    All compressed caches are one group; windowed ones are grouped by block and window and cut into parts of about as
+    many layers, each layer with caches of every page size of its group.
     """
     whole = [spec for spec in layers if spec.kind == "latent"]
     windowed: dict[tuple[int, int | None], list[CacheSpec]] = {}
@@ -168,6 +168,6 @@ def _row(group: Group, windowed: Mapping[tuple[int, int | None], Sequence[CacheS
 
 
 def _least_padding(depths: Sequence[int]) -> int:
-    """Return the part size, from the first group's depth on, that needs the fewest padding layers; the larger on a tie."""
+    """Return the part size, from the first depth on, with the fewest padding layers; the larger one on a tie."""
     sizes = range(depths[0], max(depths) + 1)
     return min(sizes, key=lambda size: (sum(-depth % size for depth in depths), -size))

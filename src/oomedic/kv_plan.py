@@ -15,8 +15,8 @@ __all__ = ["Group", "KvPlan", "Layout", "PlanRules", "blocks_per_request", "layo
 class KvPlan(NamedTuple):
     """What vLLM would print for a pool of ``available`` bytes.
 
-    ``needed`` is what one request of max_model_len takes, ``estimated_max_model_len`` the longest that fits (0: none). Both
-    sizes are None where an engine only told tokens.
+    ``needed`` is what one request of max_model_len takes, ``estimated_max_model_len`` the longest that fits (0:
+    none). Both sizes are None where an engine only told tokens.
     """
 
     available: Bytes | None
@@ -96,5 +96,3 @@ def _tokens(cut: Layout, blocks: int, concurrency: float, request: Request, rule
         return int(concurrency * request.length)
     smallest = min(group.spec.block_size for group in cut.groups)
     return blocks // len(cut.groups) * smallest * request.context_parallel
-
-

@@ -21,8 +21,8 @@ NEWEST: Final[Mapping[str, Any]] = MappingProxyType({})
 class Shard(NamedTuple):
     """How one rank's share is cut: ``expert_parallel`` keeps whole experts on a rank.
 
-    ``whole_encoder`` when encoders are not split (mm_encoder_tp_mode "data"). ``release`` holds what the model classes of
-    an older release do differently from the newest: the table [weights] of data/engines.
+    ``whole_encoder`` when encoders are not split (mm_encoder_tp_mode "data"). ``release`` holds what the model
+    classes of an older release do differently from the newest: the table [weights] of data/engines.
     """
 
     tensor_parallel_size: int = 1

@@ -42,7 +42,9 @@ def _positions(config: Config, shard: Shard) -> tuple[Module, ...]:
         return ()
     rows, hidden = need(config, "max_position_embeddings"), need(config, "hidden_size")
     # BERT's positions are split like a vocabulary, RoBERTa's are whole
-    return (Table("position_embeddings", (shard.vocabulary(rows) if config["model_type"] == "bert" else rows) * hidden),)
+    return (
+        Table("position_embeddings", (shard.vocabulary(rows) if config["model_type"] == "bert" else rows) * hidden),
+    )
 
 
 def _types(config: Config, shard: Shard) -> tuple[Module, ...]:

@@ -1,7 +1,7 @@
 """Older decoders that people still run: OPT, Falcon, GPT-2, GPT-J, GPT-BigCode, BLOOM, MPT.
 
-Mirrors vllm/model_executor/models/{opt,falcon,gpt2,gpt_j,gpt_bigcode,bloom,mpt}.py: LayerNorms with bias, MLPs without a
-gate, learned positions or none.
+Mirrors vllm/model_executor/models/{opt,falcon,gpt2,gpt_j,gpt_bigcode,bloom,mpt}.py: LayerNorms with bias, MLPs
+without a gate, learned positions or none.
 """
 
 from collections.abc import Callable, Mapping
@@ -118,9 +118,7 @@ def _gpt(config: Config) -> Shape:
 def _gpt_j(config: Config) -> Shape:
     hidden = need(config, "n_embd", "hidden_size")
     inner = int(first(config, "n_inner", default=4 * hidden))
-    return Shape(
-        hidden, attention_heads(config), inner, norms=1, bias=False, head_bias=True, rotates=True, tied=False
-    )
+    return Shape(hidden, attention_heads(config), inner, norms=1, bias=False, head_bias=True, rotates=True, tied=False)
 
 
 def _bloom(config: Config) -> Shape:

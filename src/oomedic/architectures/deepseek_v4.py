@@ -1,7 +1,7 @@
 """DeepSeek V4: a compressed key per few tokens, a window of exact ones, hyper-connections between layers.
 
-Mirrors vllm/models/deepseek_v4: what leads into the compressed space is replicated on every rank, heads and output groups
-are split.
+Mirrors vllm/models/deepseek_v4: what leads into the compressed space is replicated on every rank, heads and output
+groups are split.
 """
 
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary

@@ -1,7 +1,7 @@
-"""Gated DeltaNet hybrids: Qwen3-Next, Qwen3.5 and their successors; three of four layers keep a state, not keys and values.
+"""Gated DeltaNet hybrids, Qwen3-Next and Qwen3.5: three of four layers keep a state, not keys and values.
 
-Mirrors vllm/model_executor/models/{qwen3_next,qwen3_5}.py and layers/mamba/gdn: one short convolution over query, key and
-value, a recurrent state of value size x key size per value head.
+Mirrors vllm/model_executor/models/{qwen3_next,qwen3_5}.py and layers/mamba/gdn: one short convolution over query, key
+and value, a recurrent state of value size x key size per value head.
 """
 
 from oomedic.architectures.dense import Switches, attention_caches

@@ -31,7 +31,7 @@ def build(config: Config, shard: Shard) -> Stack:
 
 
 def per_layer_embedding(config: Config, shard: Shard) -> tuple[Module, ...]:
-    """Return the second embedding, with a row of ``hidden_size_per_layer_input`` for every layer, and its projection."""
+    """Return the second embedding, with ``hidden_size_per_layer_input`` values for every layer, and its projection."""
     size = int(first(config, "hidden_size_per_layer_input", default=0))
     if not size:
         return ()

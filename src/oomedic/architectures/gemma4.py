@@ -1,7 +1,7 @@
 """Gemma 4: wider heads in the layers that attend to everything, experts beside the MLP, embeddings for each layer.
 
-Mirrors vllm/model_executor/models/gemma4.py. The last ``num_kv_shared_layers`` layers use the cache of earlier ones; where
-keys serve as values (attention_k_eq_v) both are held all the same.
+Mirrors vllm/model_executor/models/gemma4.py. The last ``num_kv_shared_layers`` layers use the cache of earlier ones;
+where keys serve as values (attention_k_eq_v) both are held all the same.
 """
 
 from typing import NamedTuple

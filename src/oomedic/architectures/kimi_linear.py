@@ -9,7 +9,7 @@ from typing import Any
 from oomedic.architectures.latent import attention_modules as latent_attention
 from oomedic.architectures.latent import latent
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms
-from oomedic.cache_layers import State
+from oomedic.cache_layers import CacheLayer, State
 from oomedic.errors import InputError
 from oomedic.hf_config import Config, attention_heads, first, layer_count, need
 from oomedic.modules import Experts, Linear, Module, Shard, Table
@@ -26,7 +26,7 @@ def build(config: Config, shard: Shard) -> Stack:
         False: (*_delta_attention(config, linear, shard), *norms(hidden, 2)),
     }
     feed = {True: _dense(config, shard), False: _experts(config, shard)}
-    caches = {True: (latent(config, shard),), False: (_state(linear, shard),)}
+    caches: dict[bool, tuple[CacheLayer, ...]] = {True: (latent(config, shard),), False: (_state(linear, shard),)}
     kinds = {(a, f): Layer((*attention[a], *feed[f]), caches[a]) for a in (True, False) for f in (True, False)}
     return Stack(
         tuple(kinds[index in full, index < dense_layers] for index in range(layer_count(config))),
@@ -88,7 +88,11 @@ def _dense(config: Config, shard: Shard) -> tuple[Module, ...]:
 
 
 def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
-    hidden, count, width = need(config, "hidden_size"), need(config, "num_experts"), need(config, "moe_intermediate_size")
+    hidden, count, width = (
+        need(config, "hidden_size"),
+        need(config, "num_experts"),
+        need(config, "moe_intermediate_size"),
+    )
     narrow = first(config, "routed_expert_hidden_size")
     shared = width * int(first(config, "num_shared_experts", default=0))
     name = "block_sparse_moe"

@@ -121,7 +121,7 @@ def _indexer(config: Config, shard: Shard) -> tuple[Module, ...]:
     hidden = need(config, "hidden_size")
     name = "self_attn.indexer"
     if shard.release.get("indexer_fused", True):
-        key = (Linear(f"{name}.wk_weights_proj", hidden, (size, heads), quantized=False),)
+        key: tuple[Module, ...] = (Linear(f"{name}.wk_weights_proj", hidden, (size, heads), quantized=False),)
     else:
         key = (Linear(f"{name}.wk", hidden, (size,)), Linear(f"{name}.weights_proj", hidden, (heads,), quantized=False))
     return (

@@ -1,6 +1,7 @@
-"""Llama 4: experts in every layer or every other one, one shared expert, chunked local attention in three of four layers.
+"""Llama 4: experts in every layer or every other one, chunked local attention in three of four layers.
 
-Mirrors vllm/model_executor/models/llama4.py. Its rotary table has a row for each of up to 10,485,760 positions, on every
+Mirrors vllm/model_executor/models/llama4.py. Its rotary table has a row for each of up to 10,485,760 positions, on
+every
 rank: 2.5 GiB for Scout.
 """
 

@@ -1,4 +1,4 @@
-"""MiMo-V2: windowed and full layers with their own numbers of heads, values narrower than keys, sinks in windowed layers.
+"""MiMo-V2: windowed and full layers with their own numbers of heads, values narrower than keys, sinks in some.
 
 Mirrors vllm/model_executor/models/mimo_v2_flash.py.
 """
@@ -58,4 +58,6 @@ def _attention(config: Config, shard: Shard, *, windowed: bool) -> tuple[Module,
 def _cache(config: Config, shard: Shard, *, windowed: bool) -> Attention:
     _, kept, size, value = _sizes(config, windowed=windowed)
     window = int(first(config, "sliding_window", "sliding_window_size", default=0)) if windowed else None
-    return Attention(shard.key_value_heads(kept), size, value if value != size else None, window or None, own_dtype=True)
+    return Attention(
+        shard.key_value_heads(kept), size, value if value != size else None, window or None, own_dtype=True
+    )

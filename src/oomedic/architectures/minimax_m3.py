@@ -1,4 +1,4 @@
-"""MiniMax M3: grouped-query attention that chooses blocks of keys by a small index, and experts behind three dense layers.
+"""MiniMax M3: attention that chooses blocks of keys by a small index, and experts behind three dense layers.
 
 Mirrors vllm/model_executor/models/minimax_m3.py: the index's projections are fused with query, key and value.
 """
@@ -9,7 +9,7 @@ from typing import Any
 from oomedic.architectures.dense import attention_caches
 from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_modules
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
-from oomedic.cache_layers import KeyOnly
+from oomedic.cache_layers import CacheLayer, KeyOnly
 from oomedic.hf_config import Config, attention_heads, first, head_dim, key_value_heads, layer_count, need
 from oomedic.modules import Linear, Module, Shard, Table
 
@@ -24,14 +24,17 @@ def build(config: Config, shard: Shard) -> Stack:
     sparse = first(config, "sparse_attention_config", default={})
     chosen = first(sparse, "sparse_attention_freq", default=(0,) * count)
     dense_layers = dense_layer_indices(config)
-    attention = {flag: (*_attention(config, sparse if flag else {}, shard), *norms(hidden, 2)) for flag in (True, False)}
+    attention = {
+        flag: (*_attention(config, sparse if flag else {}, shard), *norms(hidden, 2)) for flag in (True, False)
+    }
     width = need(config, "dense_intermediate_size", "intermediate_size")
     feed = {
         True: gated_mlp(hidden, shard.divide(width, "dense_intermediate_size")),
         False: expert_modules({**config, "shared_expert_intermediate_size": _shared(config)}, shard, _MIXTURE),
     }
     cache = attention_caches(config, shard)[0]
-    caches = {True: (*cache, KeyOnly(int(first(sparse, "sparse_index_dim", default=0)))), False: cache}
+    index = KeyOnly(int(first(sparse, "sparse_index_dim", default=0)))
+    caches: dict[bool, tuple[CacheLayer, ...]] = {True: (*cache, index), False: cache}
     kinds = {(a, f): Layer((*attention[a], *feed[f]), caches[a]) for a in (True, False) for f in (True, False)}
     return Stack(
         tuple(kinds[bool(flag), index in dense_layers] for index, flag in enumerate(chosen[:count])),

@@ -91,7 +91,7 @@ def mamba2(shape: Mamba2, shard: Shard, name: str) -> Mixer:
 def short_convolution(hidden: int, kernel: int, shard: Shard, name: str, *, bias: bool = False) -> Mixer:
     """Return a gated short convolution (LFM2)."""
     width = shard.divide(hidden, "short convolution")
-    modules = (
+    modules: tuple[Module, ...] = (
         Linear(f"{name}.in_proj", hidden, (width, width, width), bias, (f"{name}.in_proj",)),
         *_convolution(name, width, kernel, bias=bias),
         Linear(f"{name}.out_proj", width, (hidden,), bias),
@@ -99,6 +99,6 @@ def short_convolution(hidden: int, kernel: int, shard: Shard, name: str, *, bias
     return Mixer(modules, State("short_conv", (kernel - 1) * width, 0, conv_row=width))
 
 
-def _convolution(name: str, width: int, kernel: int, *, bias: bool) -> tuple[Table, ...]:
+def _convolution(name: str, width: int, kernel: int, *, bias: bool) -> tuple[Module, ...]:
     weight = Table(f"{name}.conv1d", width * kernel)
     return (weight, Table(f"{name}.conv1d.bias", width)) if bias else (weight,)

@@ -16,7 +16,8 @@ from oomedic.modules import Experts, Linear, Module, Shard, Table
 class Mixture(NamedTuple):
     """Where one mixture differs: its attention, a correction bias of the router, biases of experts, sinks of heads.
 
-    ``block`` is what the checkpoint calls the part; ``shared_gate`` is a gate on the shared expert, ``shared_apart`` when its gate and up projections are not fused.
+    ``block`` is what the checkpoint calls the part; ``shared_gate`` is a gate on the shared expert, ``shared_apart``
+    when its gate and up projections are not fused.
     """
 
     attention: Switches = Switches()
@@ -108,7 +109,7 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
     return tuple(modules)
 
 
-def _shared(hidden: int, width: int, mixture: Mixture) -> tuple[Linear, ...]:
+def _shared(hidden: int, width: int, mixture: Mixture) -> tuple[Module, ...]:
     name = f"{mixture.block}.{mixture.shared_name}"
     if not mixture.shared_apart:
         return gated_mlp(hidden, width, name)

@@ -22,7 +22,9 @@ def build(config: Config, shard: Shard) -> Stack:
     cache = attention_caches(config, shard)[0]
     own = Layer((*attention_modules(config, shard, Switches()), *mlp, *norms(hidden, 2)), cache)
     kept, size = shard.key_value_heads(key_value_heads(config)), head_dim(config)
-    cross = Layer((*_cross_attention(config, shard), *mlp, *norms(hidden, 2)), (CrossAttention(kept, size, IMAGE_TOKENS),))
+    cross = Layer(
+        (*_cross_attention(config, shard), *mlp, *norms(hidden, 2)), (CrossAttention(kept, size, IMAGE_TOKENS),)
+    )
     words = {**config, "vocab_size": need(config, "vocab_size") + _EXTRA_ROWS}
     return Stack(
         tuple(cross if index in crossing else own for index in range(layer_count(config))),

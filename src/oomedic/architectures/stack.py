@@ -18,10 +18,10 @@ class Layer(NamedTuple):
 class Stack(NamedTuple):
     """A whole model on one rank.
 
-    ``everywhere`` is on each pipeline stage, such as rotary tables. ``encoder`` are the towers for images, video and audio
-    with their projectors, in groups, on the first stage; None: there are some, of a kind that is not known. ``root`` is
-    what names in the checkpoint start with. ``fitted_state`` is a state that no layer keeps and to which blocks are
-    fitted all the same, because the model's class could.
+    ``everywhere`` is on each pipeline stage, such as rotary tables. ``encoder`` are the towers for images, video and
+    audio with their projectors, in groups, on the first stage; None: there are some, of a kind that is not known.
+    ``root`` is what names in the checkpoint start with. ``fitted_state`` is a state that no layer keeps and to which
+    blocks are fitted all the same, because the model's class could.
     """
 
     layers: tuple[Layer, ...]
@@ -56,7 +56,7 @@ def qkv(config: Config, shard: Shard, name: str = "self_attn", **sizes: int | bo
     )
 
 
-def gated_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False) -> tuple[Linear, Linear]:
+def gated_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False) -> tuple[Module, ...]:
     """Return gate and up, fused, and down; ``width`` is this rank's share."""
     return (
         Linear(f"{name}.gate_up_proj", hidden, (width, width), bias, (f"{name}.gate_proj", f"{name}.up_proj")),
@@ -64,7 +64,7 @@ def gated_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False)
     )
 
 
-def plain_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False) -> tuple[Linear, Linear]:
+def plain_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False) -> tuple[Module, ...]:
     """Return up and down without a gate."""
     return (
         Linear(f"{name}.up_proj", hidden, (width,), bias, (f"{name}.up_proj",)),
@@ -72,9 +72,9 @@ def plain_mlp(hidden: int, width: int, name: str = "mlp", *, bias: bool = False)
     )
 
 
-def norms(hidden: int, count: int, *, bias: bool = False) -> tuple[Table, ...]:
+def norms(hidden: int, count: int, *, bias: bool = False) -> tuple[Module, ...]:
     """Return ``count`` normalisation weights, each a tensor of its own."""
-    one = (Table("norm", hidden), Table("norm.bias", hidden)) if bias else (Table("norm", hidden),)
+    one: tuple[Module, ...] = (Table("norm", hidden), *((Table("norm.bias", hidden),) if bias else ()))
     return one * count
 
 
@@ -98,8 +98,8 @@ def is_tied(config: Config, *, default: bool = False) -> bool:
 def rotary(config: Config, shard: Shard, dim: int | None = None, dtype: str | None = None) -> tuple[Buffer, ...]:
     """Return the rotary cos/sin tables, one for each distinct way of rotating, replicated on every rank.
 
-    Rows x dim in the model's dtype (vllm/model_executor/layers/rotary_embedding): ``max_position_embeddings`` rows, with
-    YaRN original length x factor, with longrope a short and a long table.
+    Rows x dim in the model's dtype (vllm/model_executor/layers/rotary_embedding): ``max_position_embeddings`` rows,
+    with YaRN original length x factor, with longrope a short and a long table.
     """
     size = dim or rotary_size(config)
     tables = [Buffer("rotary", rows * size, dtype) for rows in _rotary_rows(config, shard)]

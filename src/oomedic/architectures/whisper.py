@@ -7,7 +7,7 @@ from oomedic.architectures.encoders.audio import whisper_encoder
 from oomedic.architectures.stack import Layer, Stack, head, norms, plain_mlp, qkv
 from oomedic.cache_layers import Attention, CrossAttention
 from oomedic.hf_config import Config, need
-from oomedic.modules import Linear, Shard, Table
+from oomedic.modules import Linear, Module, Shard, Table
 
 
 def build(config: Config, shard: Shard) -> Stack:
@@ -18,7 +18,7 @@ def build(config: Config, shard: Shard) -> Stack:
     own = {**config, "hidden_size": hidden, "head_dim": size}
     kept = shard.key_value_heads(heads)
     width = shard.divide(need(config, "decoder_ffn_dim"), "decoder_ffn_dim")
-    modules = (
+    modules: tuple[Module, ...] = (
         qkv(own, shard, heads=heads, kv_heads=heads, bias=True),
         Linear("self_attn.out_proj", kept * size, (hidden,), bias=True),
         Linear("encoder_attn.q_proj", hidden, (kept * size,), bias=True),
@@ -32,7 +32,10 @@ def build(config: Config, shard: Shard) -> Stack:
     words = need(config, "vocab_size") * hidden  # neither padded nor split
     return Stack(
         (layer,) * need(config, "decoder_layers"),
-        (Table("decoder.embed_tokens", words), Table("decoder.embed_positions", need(config, "max_target_positions") * hidden)),
+        (
+            Table("decoder.embed_tokens", words),
+            Table("decoder.embed_positions", need(config, "max_target_positions") * hidden),
+        ),
         (*norms(hidden, 1, bias=True), *head(own, shard)),
         tied=True,
         encoder=whisper_encoder(config, shard.of_encoder),

@@ -16,16 +16,17 @@ class BitsAndBytes(NamedTuple):
 
     def linear(self, module: Linear) -> Sizes:
         """Return packed weight and quantisation state of a matrix."""
-        return (*self._matrix(module.inputs, sum(module.outputs)), *bias_of(module, self.element_bytes))
+        return (*self.matrix(module.inputs, sum(module.outputs)), *bias_of(module, self.element_bytes))
 
     def experts(self, module: Experts) -> Sizes:
         """Return the same for all experts of a layer; stacked states are not nested."""
         flat = self._replace(nested=False)
-        up = flat._matrix(module.hidden, rows_of_w13(module))
-        down = flat._matrix(module.width, module.hidden)
+        up = flat.matrix(module.hidden, rows_of_w13(module))
+        down = flat.matrix(module.width, module.hidden)
         return tuple(module.experts * size for size in (*up, *down))
 
-    def _matrix(self, inputs: int, outputs: int) -> Sizes:
+    def matrix(self, inputs: int, outputs: int) -> Sizes:
+        """Return the packed weight and its state."""
         elements = inputs * outputs
         if self.bits == 8:
             return (elements, outputs * 4)

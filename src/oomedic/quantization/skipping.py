@@ -1,8 +1,8 @@
 """Which modules a method leaves alone: the lists that checkpoints carry, in their several spellings.
 
 Entries are exact names ("lm_head", "model.layers.0.mlp.gate"), parts of names ("self_attn"), shell patterns
-("model.layers.*.self_attn*") or regular expressions ("re:.*gate$"). Prefixes before "layers." differ between a text model
-and the same model inside a vision model, so names are compared from there on; towers keep their prefix.
+("model.layers.*.self_attn*") or regular expressions ("re:.*gate$"). Prefixes before "layers." differ between a text
+model and the same model inside a vision model, so names are compared from there on; towers keep their prefix.
 """
 
 import re

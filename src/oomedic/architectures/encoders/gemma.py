@@ -58,7 +58,10 @@ def _gemma4_audio(config: Config, out: int) -> Tower:
     audio = config.get("audio_config", {} if small else None)
     if not isinstance(audio, Mapping):
         return ()
-    width, projected = int(first(audio, "hidden_size", default=1024)), int(first(audio, "output_proj_dims", default=1536))
+    width, projected = (
+        int(first(audio, "hidden_size", default=1024)),
+        int(first(audio, "output_proj_dims", default=1536)),
+    )
     tail = (Table("output_proj", width * projected + projected), Table("embed_audio", projected * out))
     return (*_conformer({"hidden_size": width, **audio}), tail)
 

@@ -5,7 +5,7 @@ Mirrors vllm/model_executor/models/glm4_1v.py.
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
 from oomedic.hf_config import Config, first, need
-from oomedic.modules import Linear, Shard, Table
+from oomedic.modules import Linear, Module, Shard, Table
 
 
 def glm4v(config: Config, vision: Config, shard: Shard) -> Tower:
@@ -35,7 +35,7 @@ def glm4v(config: Config, vision: Config, shard: Shard) -> Tower:
         Table("visual.downsample", width * out * merge + out),
     )
     context = shard.divide(need(vision, "intermediate_size"), "vision merger")
-    merger = (
+    merger: tuple[Module, ...] = (
         Linear("visual.merger.proj", out, (shard.divide(out, "vision merger"),)),
         *norm_pair(out),
         Linear(

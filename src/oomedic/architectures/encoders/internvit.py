@@ -1,4 +1,4 @@
-"""InternViT, the tower of InternVL: its attention is whole on each rank where its heads do not divide (25 of them in 6B).
+"""InternViT, the tower of InternVL: its attention is whole on each rank where its heads do not divide (25 in 6B).
 
 Mirrors vllm/model_executor/models/{intern_vit,internvl}.py.
 """

@@ -5,7 +5,7 @@ Mirrors vllm/model_executor/models/mllama4.py.
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair
 from oomedic.hf_config import Config, first, need, text_config
-from oomedic.modules import Linear, Shard, Table
+from oomedic.modules import Linear, Module, Shard, Table
 
 
 def llama4(config: Config, vision: Config, shard: Shard) -> Tower:
@@ -29,7 +29,7 @@ def llama4(config: Config, vision: Config, shard: Shard) -> Tower:
     middle, out = need(vision, "projector_input_dim"), need(vision, "projector_output_dim")
     joined = round(width / float(first(vision, "pixel_shuffle_ratio", default=0.5)) ** 2)
     split = shard.divide(middle, "vision adapter")
-    adapter = (
+    adapter: tuple[Module, ...] = (
         Linear("vision_model.vision_adapter.mlp.fc1", joined, (split,)),
         Linear("vision_model.vision_adapter.mlp.fc2", split, (out,)),
         Linear(

@@ -5,7 +5,7 @@ Mirrors vllm/model_executor/models/mllama.py.
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair
 from oomedic.hf_config import Config, first, need, text_config
-from oomedic.modules import Linear, Shard, Table
+from oomedic.modules import Linear, Module, Shard, Table
 
 
 def mllama(config: Config, vision: Config, shard: Shard) -> Tower:
@@ -32,6 +32,8 @@ def mllama(config: Config, vision: Config, shard: Shard) -> Tower:
         *norm_pair(width) * 2,
     )
     out = shard.divide(need(text_config(config), "hidden_size"), "hidden_size")
-    projector = (Linear("multi_modal_projector", need(vision, "vision_output_dim"), (out,), bias=True),)
+    projector: tuple[Module, ...] = (
+        Linear("multi_modal_projector", need(vision, "vision_output_dim"), (out,), bias=True),
+    )
     behind = ((*layer, Table("gates", 2)),) * int(first(vision, "num_global_layers", default=8))
     return (stem, *((layer,) * need(vision, "num_hidden_layers")), *behind, projector)

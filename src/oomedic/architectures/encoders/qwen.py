@@ -14,6 +14,7 @@ _POSITIONS = 2304
 
 def qwen2_vl(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the tower of Qwen2-VL."""
+    del config  # all is in its vision part
     width, depth, heads = need(vision, "embed_dim"), need(vision, "depth"), need(vision, "num_heads")
     inner = round(width * float(first(vision, "mlp_ratio", default=4)))
     shape = Block(
@@ -27,12 +28,13 @@ def qwen2_vl(config: Config, vision: Config, shard: Shard) -> Tower:
     )
     merged = _merged(vision, width)
     merger = _merger("visual.merger", merged, merged, need(vision, "hidden_size"), shard, names=("mlp.0", "mlp.2"))
-    stem = (*_patches(vision, width, bias=False), *norm_pair(width), *_rotary(vision, width // heads))
+    stem = (*_patches(vision, width, bias=False), *norm_pair(width), *_rotary(width // heads))
     return (stem, *((block(shape, shard),) * depth), merger)
 
 
 def qwen2_5_vl(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the tower of Qwen2.5-VL: RMSNorms and a gated MLP."""
+    del config  # all is in its vision part
     width, depth, heads = need(vision, "hidden_size"), need(vision, "depth"), need(vision, "num_heads")
     shape = Block(
         "visual.blocks.0",
@@ -47,7 +49,7 @@ def qwen2_5_vl(config: Config, vision: Config, shard: Shard) -> Tower:
     )
     merged = _merged(vision, width)
     merger = _merger("visual.merger", merged, merged, need(vision, "out_hidden_size"), shard, names=("mlp.0", "mlp.2"))
-    stem = (*_patches(vision, width, bias=False), *norm_pair(width, bias=False), *_rotary(vision, width // heads))
+    stem = (*_patches(vision, width, bias=False), *norm_pair(width, bias=False), *_rotary(width // heads))
     return (stem, *((block(shape, shard),) * depth), merger)
 
 
@@ -71,7 +73,7 @@ def qwen3_vl(config: Config, vision: Config, shard: Shard) -> Tower:
         *_patches(vision, width, bias=True),
         Table("visual.pos_embed", int(first(vision, "num_position_embeddings", default=_POSITIONS)) * width),
         *norm_pair(width),
-        *_rotary(vision, width // heads),
+        *_rotary(width // heads),
     )
     deepest = () if str(config.get("model_type")).startswith("qwen3_5") else _DEEP_LAYERS
     layers = len(first(vision, "deepstack_visual_indexes", default=deepest))
@@ -83,16 +85,16 @@ def _merged(vision: Config, width: int) -> int:
     return width * int(first(vision, "spatial_merge_size", default=2)) ** 2
 
 
-def _patches(vision: Config, width: int, *, bias: bool) -> tuple[Table, ...]:
+def _patches(vision: Config, width: int, *, bias: bool) -> tuple[Module, ...]:
     frames = int(first(vision, "temporal_patch_size", default=2))
     return patches(width, need(vision, "patch_size", "spatial_patch_size"), bias=bias, frames=frames)
 
 
-def _rotary(vision: Config, head: int) -> tuple[Buffer, ...]:
+def _rotary(head: int) -> tuple[Module, ...]:
     return (Buffer("visual.rotary_pos_emb", _ROTARY_ROWS * (head // 2)),)
 
 
-def _merger(  # noqa: PLR0913 - two matrices and their names
+def _merger(
     name: str, inputs: int, inner: int, out: int, shard: Shard, *, names: tuple[str, str]
 ) -> tuple[Module, ...]:
     split = shard.divide(inner, "vision merger")

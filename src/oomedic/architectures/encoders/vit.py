@@ -1,7 +1,7 @@
 """The parts that vision and audio towers share: patches, positions, transformer blocks, projectors.
 
-A tower is a tuple of groups of modules; identical blocks are one and the same tuple. vLLM splits attention heads and the
-MLP of most towers over tensor-parallel ranks like those of the language model.
+A tower is a tuple of groups of modules; identical blocks are one and the same tuple. vLLM splits attention heads and
+the MLP of most towers over tensor-parallel ranks like those of the language model.
 """
 
 from typing import Literal, NamedTuple
@@ -15,8 +15,8 @@ Tower = tuple[tuple[Module, ...], ...]
 class Block(NamedTuple):
     """The shape of one transformer block of ``width`` with an MLP of ``inner``.
 
-    ``name`` is what its modules are called in the checkpoint, with the number 0. ``norms`` counts LayerNorms or, without
-    bias, RMSNorms.
+    ``name`` is what its modules are called in the checkpoint, with the number 0. ``norms`` counts LayerNorms or,
+    without bias, RMSNorms.
     """
 
     name: str
@@ -53,12 +53,12 @@ def block(shape: Block, shard: Shard) -> tuple[Module, ...]:
     )
 
 
-def norm_pair(width: int, *, bias: bool = True) -> tuple[Table, ...]:
+def norm_pair(width: int, *, bias: bool = True) -> tuple[Module, ...]:
     """Return a normalisation's weight and bias."""
     return (Table("norm", width), Table("norm.bias", width)) if bias else (Table("norm", width),)
 
 
-def patches(width: int, size: int, *, bias: bool, channels: int = 3, frames: int = 1) -> tuple[Table, ...]:
+def patches(width: int, size: int, *, bias: bool, channels: int = 3, frames: int = 1) -> tuple[Module, ...]:
     """Return the convolution that turns patches of ``size`` x ``size`` pixels into vectors."""
     weight = Table("patch_embedding", channels * frames * size * size * width)
     return (weight, Table("patch_embedding.bias", width)) if bias else (weight,)
