@@ -54,7 +54,7 @@ from oomedic.signatures import Event
     "CFG102",
     "heads-not-divisible",
     reads=("heads_not_divisible", "kv_heads_not_divisible", "size_not_divisible"),
-    helps=("FIX304",),
+    helps=("FIX304", "FIX302"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108"),
 )
 def match(evidence: Evidence) -> Finding | None:

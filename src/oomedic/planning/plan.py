@@ -195,13 +195,15 @@ def _assessed(changes: Iterable[Change], proposal: Proposal, evidence: Evidence)
     values: dict[str, Any] = {
         change.target: change.after
         for change in changes
-        if change.target not in {"model", "gpu"} and not change.target.startswith("env.")
+        if change.target not in {"model", "gpu", "manual"} and not change.target.startswith("env.")
     }
     return evidence.assess(evidence.config.replaced(values), proposal.checkpoint, proposal.gpu)
 
 
 def _changes_nothing(proposal: Proposal) -> bool:
     """Tell whether no setting changes: what a person must do cannot be computed."""
+    if proposal.checkpoint is not None or proposal.gpu is not None:
+        return False
     return all(change.target == "manual" or change.target.startswith("env.") for change in proposal.changes)
 
 

@@ -58,17 +58,12 @@ def _shares(evidence: Evidence, finding: Finding, current: float) -> Iterator[fl
         yield _down((free.low) / total.high)
         return
     found = exhaustion(evidence)
-    if found is None or not _comes_after_the_pool(found.phase, finding):
+    if found is None or finding.phase not in _AFTER_THE_POOL:
         return
     share = _down(current - _share_missing(evidence))
     for _ in range(8):
         yield share
         share = round(share - 2 * _STEP, 2)
-
-
-def _comes_after_the_pool(phase: str | None, finding: Finding) -> bool:
-    """Tell whether the share matters where memory ran out; OOM502 is that even where the log shows no phase."""
-    return phase in _AFTER_THE_POOL or (phase is None and finding.code == "OOM502")
 
 
 def _share_missing(evidence: Evidence) -> float:

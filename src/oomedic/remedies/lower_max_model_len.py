@@ -16,6 +16,7 @@ run is max_model_len tokens long, so that there it helps as well.
 
 Says
 ----
+cost-own: Requests longer than the model's own limit, which the engine takes without this argument, are refused.
 cost: Requests of more than {after} tokens (prompt and answer together) are refused.
 """
 
@@ -35,6 +36,11 @@ _SHORTEST = 256
 def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Name the longest length that fits: the engine's own figure where it printed one, else ours."""
     before = evidence.setting("max_model_len")
+    event = evidence.first("max_model_len_above_model")
+    if finding.code == "CFG105" and event is not None and not ratio(event, "derived"):
+        changes = set_argument(evidence, "FIX101", max_model_len=None)
+        yield Proposal(changes, claim("FIX101.cost-own"), proof=f"log:{event.line}")
+        return
     for length, proof in _lengths(evidence, finding):
         after = _rounded(length)
         if after > 0 and not (isinstance(before, int) and after >= before):

@@ -29,6 +29,8 @@ from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 _SIZES = (512, 256, 128, 64, 32, 16, 8)
 _STATE = "OOM403"
+_SMALL_SHARE = 0.45
+"""Half of what the engine takes unless it is told otherwise."""
 
 
 @remedy("FIX104", "lower-max-num-seqs", safety="trade-off")
@@ -39,9 +41,19 @@ def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Ite
     if blocks:
         yield _proposal(evidence, blocks, proof="log")
         return
+    if finding.code == "OOM402" and _share_is_small(evidence):
+        return
     for after in _SIZES:
         if current is None or after <= current // 2:
             yield _proposal(evidence, after)
+
+
+def _share_is_small(evidence: Evidence) -> bool:
+    """Tell whether a small gpu_memory_utilization was given: then that is the reason, unless arithmetic shows otherwise."""
+    config, budget = evidence.config, evidence.assessment.budget if evidence.assessment else None
+    if config is None or (budget is not None and budget.item("weights") is not None):
+        return False
+    return config.is_given("gpu_memory_utilization") and config.utilization < _SMALL_SHARE
 
 
 def _current(evidence: Evidence) -> int | None:

@@ -53,12 +53,19 @@ def _shares(evidence: Evidence, current: float | None) -> Iterator[float]:
         elif current < _HIGH and not given:
             yield _HIGH
         return
+    if current >= _HIGH and not _is_printed(evidence):
+        return
     share = _up(current + missing / total.value)
     reachable = _reachable(evidence)
     while share < reachable:
         yield share
         share = round(share + _STEP, 2)
     yield reachable
+
+
+def _is_printed(evidence: Evidence) -> bool:
+    """Tell whether the log itself says how much is missing: near the whole card nothing else is sure enough."""
+    return evidence.known.pool is not None or evidence.first("kv_cache_too_small") is not None
 
 
 def _missing(evidence: Evidence) -> int | None:
@@ -71,9 +78,15 @@ def _missing(evidence: Evidence) -> int | None:
 
 def _reachable(evidence: Evidence) -> float:
     budget = evidence.assessment.budget if evidence.assessment else None
-    if budget is None or budget.total is None or budget.free_at_start is None:
+    if budget is None or budget.total is None or budget.free_at_start is None or _needs_headroom(evidence):
         return _HIGH
     return round(min(0.99, int(budget.free_at_start.low / budget.total.value / _STEP) * _STEP), 2)
+
+
+def _needs_headroom(evidence: Evidence) -> bool:
+    """Tell whether this release captures graphs outside the share, into what it leaves."""
+    config = evidence.config
+    return config is not None and not config.graphs_budgeted and not config.flag("enforce_eager")
 
 
 def _up(share: float) -> float:

@@ -1,0 +1,78 @@
+"""The engine itself fails: a defect of this release.
+
+An error inside the engine that no setting explains, and that another release does not have.
+
+What you see
+------------
+"Workspace is locked but allocation from …", or an AttributeError, TypeError or bare AssertionError in the engine's own code with
+ordinary settings.
+
+Why it happens
+--------------
+"Workspace is locked": a kernel wants more workspace for the first real request than it asked for at warm-up (0.13 and newer, some
+attention backends). Other internal errors come from combinations of model, card and options that a release was not tested with, or
+from packages of other versions than it was built with.
+
+Example
+-------
+    $ oomedic diagnose -
+    AssertionError: Workspace is locked but allocation from 'flashmla.py:123' requires 512.00 MB, current size is 394.00 MB. Workspace growth is not allowed after locking.
+
+Not this
+--------
+    $ oomedic diagnose -
+    torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 270.00 MiB. GPU 0 has a total capacity of 22.06 GiB of which 120.00 MiB is free. Including non-PyTorch memory, this process has 21.94 GiB memory in use. Of the allocated memory 21.20 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.
+
+What helps, in order, and why
+-----------------------------
+A newer release; the one that worked before. Another attention backend or another cache format, which avoid the code at fault.
+
+What makes it worse
+-------------------
+Nothing; a higher gpu_memory_utilization does not help, because no memory is missing.
+
+Since
+-----
+Depends on the defect.
+
+Says
+----
+workspace: A kernel wanted more workspace ({megabytes} MB) than it was given at warm-up: a defect of this release, not a lack of memory.
+internal: The engine failed in its own code: {text}. With ordinary settings that is a defect of this release, or packages that do not fit it.
+"""
+
+from oomedic.cause import cause
+from oomedic.claim import claim
+from oomedic.evidence import Evidence
+from oomedic.failures import failure
+from oomedic.fields import line_of, ratio, text
+from oomedic.finding import Finding
+from oomedic.refusals import other_refusal, says
+
+_INTERNAL = frozenset(
+    (
+        *("AttributeError", "TypeError", "NameError", "UnboundLocalError", "IndexError", "KeyError"),
+        *("NotImplementedError", "AssertionError", "ZeroDivisionError"),
+    )
+)
+
+
+@cause(
+    "VER102",
+    "engine-defect",
+    reads=("workspace_locked", "python_error"),
+    helps=("FIX501", "FIX502", "FIX503", "FIX504"),
+    useless=("FIX101", "FIX102", "FIX103", "FIX108"),
+)
+def match(evidence: Evidence) -> Finding | None:
+    """Recognise a known defect; last of all, an error of the engine's own code that nothing else explains."""
+    event = failure(evidence, "workspace_locked")
+    if event is not None:
+        said = claim("VER102.workspace", line_of(event), megabytes=ratio(event, "megabytes"))
+        return Finding("VER102", "engine-defect", "likely", (said,), event.line, "runtime")
+    event = other_refusal(evidence)
+    if event is None or (text(event, "exception") or "").rpartition(".")[2] not in _INTERNAL:
+        return None
+    said = claim("VER102.internal", line_of(event), text=says(event))
+    phase = evidence.phase_of(event) or "other"
+    return Finding("VER102", "engine-defect", "possible", (said,), event.line, phase)

@@ -1,0 +1,34 @@
+"""Another attention backend.
+
+What it does
+------------
+The engine uses a backend that can do what is asked for: its own choice where one was forced, else one that the reasons do not
+exclude.
+
+What it costs
+-------------
+Perhaps some speed.
+
+When it does not help
+---------------------
+When a feature works with one backend only, or the card has none that can.
+
+Says
+----
+cost: Perhaps some speed.
+step: Remove VLLM_ATTENTION_BACKEND (--attention-backend), so that the engine chooses; or name one that its reasons do not exclude (FLASH_ATTN, FLASHINFER, TRITON_ATTN).
+"""
+
+from collections.abc import Iterator
+
+from oomedic.claim import claim
+from oomedic.evidence import Evidence
+from oomedic.finding import Finding
+from oomedic.remedy import Catalogued, Change, Proposal, remedy
+
+
+@remedy("FIX503", "other-attention-backend", safety="manual")
+def propose(_evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Ask for the engine's own choice, or another one."""
+    change = Change("manual", None, None, "FIX503")
+    yield Proposal((change,), claim("FIX503.cost"), step=claim("FIX503.step"))
