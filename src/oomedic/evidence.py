@@ -1,7 +1,7 @@
 """All that is known about one crash, how it is known, and what is missing."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from oomedic.assessment import Assessment, assess
 from oomedic.checkpoint import Checkpoint
@@ -15,6 +15,9 @@ from oomedic.phases import furthest, phase_at
 from oomedic.signatures import Event
 from oomedic.version import Version
 from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.observed.facts import ContainerState, Observed
 
 
 class Subject(NamedTuple):
@@ -38,7 +41,8 @@ class Evidence(NamedTuple):
     not known itself. ``refused`` is why the arithmetic could not be done. ``cards`` are GPUs that print the total that
     the log shows, where the GPU that was named does not. ``expected_weights`` are those of the checkpoint as we know
     it, where the run shows that it loaded something else. ``versions`` are the first and the last era that remain
-    possible, where the release is not known.
+    possible, where the release is not known. ``observed`` is what was seen beside the log, ``container`` the state of
+    the engine's container among it.
     """
 
     subject: Subject
@@ -57,6 +61,8 @@ class Evidence(NamedTuple):
     version_known: bool = False
     versions: tuple[Version, Version] | None = None
     expected_weights: Figure | None = None
+    observed: "Observed | None" = None
+    container: "ContainerState | None" = None
 
     def all(self, *signatures: str) -> Iterator[Event]:
         """Return the events of these signatures, in the order of the log."""

@@ -1,54 +1,34 @@
 """From events, arguments and a manifest to the evidence about one life of one engine."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from oomedic.arguments import (
-    NOTHING_GIVEN,
-    EngineArgs,
-    Given,
-    merge,
-    read_arguments_repr,
-    read_config_repr,
-    read_namespace_repr,
-)
+from oomedic.arguments import NOTHING_GIVEN, EngineArgs, Given, merge
 from oomedic.assessment import Assessment, assess, calibrate, widened
+from oomedic.cards import Clues, driver_total, find_card
 from oomedic.catalogue import Catalogue
 from oomedic.checkpoint import Checkpoint, cache_facts, derived_max_model_len
 from oomedic.engine import EngineConfig, ModelFacts, configure
-from oomedic.errors import OomedicError, UnknownName
+from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence, Subject
-from oomedic.fields import text
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu
-from oomedic.instance import cards_of_labels
 from oomedic.known import Known
 from oomedic.known_models import Resolved
 from oomedic.phases import got_past_loading
 from oomedic.printed_figures import known_figures
 from oomedic.quantization import method_of, quantization_block
 from oomedic.rules import rules_at
+from oomedic.run_arguments import printed_arguments
 from oomedic.signatures import Event
 from oomedic.versions import Release, generation, release_of
 from oomedic.workload import Workload
 
+if TYPE_CHECKING:
+    from oomedic.observed.facts import ContainerState, Observed
+    from oomedic.observed.telling import About
+
 _MODEL_ARGUMENTS: Final = ("model", "model_tag")
-_STATED: Final = (
-    ("kv_cache_too_small", "max_model_len", "max_model_len"),
-    ("kv_cache_too_small_v0", "max_model_len", "max_model_len"),
-    ("max_concurrency", "max_model_len", "max_model_len"),
-    ("free_memory_below_request", "gpu_memory_utilization", "gpu_memory_utilization"),
-    ("v0_memory_requested", "gpu_memory_utilization", "gpu_memory_utilization"),
-    ("memory_account", "gpu_memory_utilization", "gpu_memory_utilization"),
-    ("warm_up_out_of_memory", "requests", "max_num_seqs"),
-    ("mamba_blocks_too_few", "max_num_seqs", "max_num_seqs"),
-    ("chunked_prefill", "max_num_batched_tokens", "max_num_batched_tokens"),
-)
-_LABELS: Final = (
-    "karpenter.k8s.aws/instance-gpu-name",
-    "eks.amazonaws.com/instance-gpu-name",
-    "nvidia.com/gpu.product",
-)
 
 
 class EngineOptions(NamedTuple):
@@ -66,7 +46,10 @@ class EngineOptions(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """The material about one life: events, command line, the manifest's engine, the model, and what the user says."""
+    """The material about one life: events, command line, the manifest's engine, the model, and what the user says.
+
+    ``observed`` is what was seen beside the log, ``about`` the pod that it concerns.
+    """
 
     subject: Subject
     events: tuple[Event, ...]
@@ -74,6 +57,8 @@ class Sources(NamedTuple):
     workload: Workload | None
     model: Resolved | None
     options: EngineOptions
+    observed: "Observed | None" = None
+    about: "About | None" = None
 
 
 def gather(sources: Sources, catalogue: Catalogue) -> Evidence:
@@ -102,9 +87,10 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
     args = given_arguments(sources)
     checkpoint = sources.model.checkpoint if sources.model else None
     printed = known_figures(sources.events)
-    gpu, cards = _gpu(sources, printed.total, catalogue)
+    gpu, cards = find_card(_clues(sources, printed.total), catalogue)
     config = _config(args, checkpoint, gpu, _Engine(release, sources.events), catalogue)
-    known, assessment, refused = _assess(checkpoint, config, gpu, _known(printed, sources.options, config))
+    known = _with_neighbours(_known(printed, sources.options, config), sources, config, gpu)
+    known, assessment, refused = _assess(checkpoint, config, gpu, known)
     expected = _weights_of_another_checkpoint(assessment, known, sources.events)
     if expected is not None:
         known, assessment, refused = _assess(
@@ -126,7 +112,32 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
         cards=cards,
         version_known=release.is_known,
         expected_weights=expected,
+        observed=sources.observed,
+        container=_container(sources),
     )
+
+
+def _container(sources: Sources) -> "ContainerState | None":
+    if sources.about is None or sources.about.pod is None:
+        return None
+    from oomedic.observed.pods import engine_container  # only where a pod was seen
+
+    return engine_container(sources.about.pod, sources.about.container)
+
+
+def _with_neighbours(known: Known, sources: Sources, config: EngineConfig, gpu: Gpu | None) -> Known:
+    """Add what the GPUs themselves show, where the log does not say it: what others hold, and the size of the card."""
+    if sources.observed is None or not sources.observed.gpus:
+        return known
+    from oomedic.observed.neighbours import held_by_others  # only where a GPU was seen
+
+    pod = sources.about.pod if sources.about else None
+    container = _container(sources)
+    runs = container is not None and container.state == "running"
+    runs = runs or any(event.signature == "server_ready" for event in sources.events)
+    held = held_by_others(sources.observed, _gpu_count(sources, config), pod.name if pod else None, engine_runs=runs)
+    total = known.total or (driver_total(sources.observed) if gpu is None else None)
+    return known._replace(total=total, held_by_others=held if known.free_at_start is None else None)
 
 
 def _weights_of_another_checkpoint(
@@ -156,32 +167,6 @@ def given_arguments(sources: Sources) -> EngineArgs:
     return merge(manifest, sources.command, printed_arguments(sources.events))
 
 
-def printed_arguments(events: Sequence[Event]) -> EngineArgs:
-    """Read the arguments that the engine printed about itself; its final configuration says most."""
-    found = _implied_arguments(events)
-    readers = (
-        ("server_args", "namespace", read_namespace_repr),
-        ("non_default_args", "arguments", read_arguments_repr),
-        ("engine_start", "config", _read_config),
-    )
-    for signature, field, read in readers:
-        event = next((each for each in events if each.signature == signature and text(each, field)), None)
-        if event is not None:
-            found = merge(found, read(text(event, field) or "", f"log:{event.line}"))
-    return found
-
-
-def _implied_arguments(events: Sequence[Event]) -> EngineArgs:
-    """Read the settings that error messages state in passing."""
-    implied: dict[str, Given] = {}
-    for event in events:
-        for signature, field, name in _STATED:
-            value = event.fields.get(field)
-            if event.signature == signature and isinstance(value, int | float) and name not in implied:
-                implied[name] = Given(value, f"log:{event.line}")
-    return EngineArgs(implied)
-
-
 def model_name(args: EngineArgs) -> str | None:
     """Return the model that was asked for, None where nothing names it."""
     for name in _MODEL_ARGUMENTS:
@@ -206,11 +191,6 @@ def model_facts(checkpoint: Checkpoint | None, config_quantization: Any, release
         windowed=facts.windowed,
         quantization=method_of(quantization_block(checkpoint.config)) or config_quantization,
     )
-
-
-def _read_config(text_: str, where: str) -> EngineArgs:
-    """Read the final configuration; its device and its defaults that are no arguments are left out."""
-    return read_config_repr(text_, where)
 
 
 def _config(
@@ -253,37 +233,12 @@ def _assess(
         return known, None, refused
 
 
-def _gpu(sources: Sources, total: Figure | None, catalogue: Catalogue) -> tuple[Gpu | None, tuple[Gpu, ...]]:
-    """Return the card, and those that print the total which the log shows where the named card does not.
-
-    What the user named must be known; a label or a line of the log that is not is passed over.
-    """
-    size = total.value if total else None
-    named = catalogue.gpu(sources.options.gpu, size) if sources.options.gpu else _found(sources, size, catalogue)
-    if total is None:
-        return named, ()
-    cards = catalogue.gpus_with_total(total)
-    if named is None:
-        return (cards[0] if len(cards) == 1 else None), cards
-    return named, () if any(card.name == named.name for card in cards) else cards
-
-
-def _found(sources: Sources, size: int | None, catalogue: Catalogue) -> Gpu | None:
-    for name in _gpu_names(sources, catalogue):
-        try:
-            return catalogue.gpu(name, size)
-        except UnknownName:
-            continue
-    return None
-
-
-def _gpu_names(sources: Sources, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return what names the card: lines of the log, labels of the node, the only card that such nodes have."""
-    printed = [text(event, "gpu") for event in sources.events if event.signature == "gpu_named"]
+def _clues(sources: Sources, total: Figure | None) -> Clues:
     selector = (sources.workload.node_selector or {}) if sources.workload else {}
-    labels = [selector[label] for label in _LABELS if label in selector]
-    cards = cards_of_labels(selector, catalogue.instances()) if selector else frozenset()
-    return tuple(name for name in (*printed, *labels, *(cards if len(cards) == 1 else ())) if name)
+    node = sources.observed.node_of(sources.about.pod) if sources.observed and sources.about else None
+    return Clues(
+        sources.options.gpu, sources.events, {**selector, **(node.labels if node else {})}, sources.observed, total
+    )
 
 
 def _gpu_count(sources: Sources, config: EngineConfig) -> int | None:

@@ -1,7 +1,7 @@
 """Facts in the words of the signatures: events that causes find as if a log had printed them.
 
-They come after the last line of the log: a status tells how a life ended, and what the log itself says came before. Each
-carries its ``source`` in place of a line.
+They come after the last line of the log: a status tells how a life ended, and what the log itself says came before.
+Each carries its ``source`` in place of a line.
 
 What no signature of log lines says has names of its own: ``container_ended`` (code, reason, seconds, container),
 ``container_refused`` (reason, message, container), ``kube_warning`` (reason, message), ``gpu_memory_used`` (gpu, used,
@@ -74,7 +74,7 @@ def told(observed: Observed, about: About, signatures: Signatures, after: int = 
 
 
 def log_of_status(about: About, signatures: Signatures) -> Iterator[Event]:
-    """Yield what the end of a log says that the kubelet keeps as a container's message, where there is no log at hand."""
+    """Yield what the end of a log says that the kubelet keeps as a container's message, where no log is at hand."""
     for container in _containers(about):
         for end in container.ends:
             yield from _read(signatures, end.message or "", f"{end.where}.message", only_telling=False)
