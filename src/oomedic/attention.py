@@ -9,7 +9,7 @@ from math import lcm
 from typing import Final, Literal, NamedTuple
 
 from oomedic.cache_layers import Attention, CacheLayer, Compressed, CrossAttention, KeyOnly, Latent, State
-from oomedic.errors import UsageError
+from oomedic.errors import InputError, UsageError
 from oomedic.modules import ceil_div, round_up
 from oomedic.quantization.scheme import DTYPE_BYTES
 from oomedic.units import Bytes
@@ -93,6 +93,7 @@ def layer_specs(
 
     Raises:
         UsageError: ``states-unsupported`` where the release cannot serve layers that keep a state.
+        InputError: ``config-malformed`` when a layer's cache has no size.
     """
     states = [layer for layer in layers if isinstance(layer, State)]
     if states and settings.states == "refused":
@@ -100,7 +101,14 @@ def layer_specs(
     if fitted_state is not None:
         states.append(fitted_state)
     fitted = _fitted(layers, states, settings)
-    return tuple(spec for layer in layers for spec in cache_specs(layer, fitted))
+    specs = tuple(spec for layer in layers for spec in cache_specs(layer, fitted))
+    _check_sizes(specs)
+    return specs
+
+
+def _check_sizes(specs: Sequence[CacheSpec]) -> None:
+    if any(spec.page <= 0 for spec in specs):
+        raise InputError("config-malformed", problem="a layer's cache has no size", model_type="")
 
 
 def _fitted(layers: Sequence[CacheLayer], states: Sequence[State], settings: CacheSettings) -> CacheSettings:
@@ -117,7 +125,9 @@ def _fitted(layers: Sequence[CacheLayer], states: Sequence[State], settings: Cac
     latent = isinstance(attending[0], Latent)
     align = settings.latent_align if latent else settings.state_align
     single = settings._replace(block_size=1, latent_block_size=1 if latent else None)
-    token = max(spec.page for spec in cache_specs(attending[0], single))
+    one = cache_specs(attending[0], single)
+    _check_sizes(one)
+    token = max(spec.page for spec in one)
     if settings.state_mode == "all":
         align = lcm(align, next((state.chunk for state in states if state.chunk), align))
     block = max(settings.block_size, align * ceil_div(largest, align * token))
@@ -203,7 +213,7 @@ def _state(layer: State, settings: CacheSettings) -> CacheSpec:
 
 
 def _state_bytes(layer: State, settings: CacheSettings) -> Bytes:
-    temporal = DTYPE_BYTES[layer.temporal_dtype] if layer.temporal_dtype else settings.model_bytes
+    temporal = DTYPE_BYTES.get(str(layer.temporal_dtype), settings.model_bytes)
     return layer.convolution * settings.model_bytes + layer.temporal * temporal
 
 

@@ -31,6 +31,39 @@ def first(config: Config, *names: str, default: Any = None) -> Any:
     return default
 
 
+def number(config: Config, *names: str, default: int) -> int:
+    """Return the first of several keys as a whole number, or the default where none of them is there.
+
+    Raises:
+        InputError: ``config-malformed`` when it is no number.
+    """
+    value = first(config, *names)
+    if value is None:
+        return default
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value)
+    raise _malformed(config, names[0], value)
+
+
+def ratio(config: Config, *names: str, default: float) -> float:
+    """Return the first of several keys as a number, or the default where none of them is there.
+
+    Raises:
+        InputError: ``config-malformed`` when it is no number.
+    """
+    value = first(config, *names)
+    if value is None:
+        return default
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise _malformed(config, names[0], value)
+
+
+def _malformed(config: Config, key: str, value: Any) -> InputError:
+    problem = f"{key} is {type(value).__name__}"
+    return InputError("config-malformed", problem=problem, model_type=str(config.get("model_type")))
+
+
 def need(config: Config, *names: str) -> int:
     """Return the first of several keys as a whole number.
 
@@ -45,8 +78,8 @@ def need(config: Config, *names: str) -> int:
 
 def head_dim(config: Config) -> int:
     """Return the size of one attention head: given, or hidden_size over heads."""
-    given = first(config, "head_dim", "kv_channels", "attention_head_dim")
-    return int(given) if given else need(config, "hidden_size", "n_embd", "d_model") // attention_heads(config)
+    given = number(config, "head_dim", "kv_channels", "attention_head_dim", default=0)
+    return given or need(config, "hidden_size", "n_embd", "d_model") // attention_heads(config)
 
 
 def attention_heads(config: Config) -> int:
@@ -56,8 +89,8 @@ def attention_heads(config: Config) -> int:
 
 def key_value_heads(config: Config) -> int:
     """Return the number of KV heads; a config that is silent has one per query head."""
-    given = first(config, "num_key_value_heads", "num_kv_heads", "multi_query_group_num", "n_head_kv")
-    return int(given) if given else attention_heads(config)
+    names = ("num_key_value_heads", "num_kv_heads", "multi_query_group_num", "n_head_kv")
+    return number(config, *names, default=0) or attention_heads(config)
 
 
 def layer_count(config: Config) -> int:

@@ -70,16 +70,21 @@ def stage_weights(stack: Stack, scheme: Scheme, stage: Stage, *, whole_segments:
     return total
 
 
-def stages(layers: int, pipeline_parallel_size: int, partition: Sequence[int] = ()) -> tuple[Stage, ...]:
+def stages(
+    layers: int, pipeline_parallel_size: int, partition: Sequence[int] = (), *, remainder_last: bool = False
+) -> tuple[Stage, ...]:
     """Split the decoder layers over pipeline stages as vllm/distributed/utils.py get_pp_indices does.
 
-    The remainder goes one each to the stages before the last; ``partition`` is VLLM_PP_LAYER_PARTITION.
+    The remainder goes one each to the stages before the last, or as a whole to the last one in old releases;
+    ``partition`` is VLLM_PP_LAYER_PARTITION.
 
     >>> [(stage.start, stage.end) for stage in stages(30, 4)]
     [(0, 7), (7, 15), (15, 23), (23, 30)]
     """
     counts = list(partition) or [layers // pipeline_parallel_size] * pipeline_parallel_size
-    if not partition:
+    if not partition and remainder_last:
+        counts[-1] += layers % pipeline_parallel_size
+    elif not partition:
         for extra in range(2, layers % pipeline_parallel_size + 2):
             counts[-extra] += 1
     bounds = [sum(counts[:index]) for index in range(len(counts) + 1)]

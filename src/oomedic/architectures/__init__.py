@@ -9,6 +9,7 @@ from typing import Final
 
 from oomedic.architectures.encoders import encoder_of
 from oomedic.architectures.stack import Builder, Layer, Stack
+from oomedic.errors import InputError
 from oomedic.hf_config import Config, text_config
 from oomedic.modules import Shard
 
@@ -149,7 +150,8 @@ def stack_of(config: Config, shard: Shard) -> Stack | None:
     """Build the language model of a config for one rank, None when its model type is not known.
 
     Raises:
-        InputError: ``config-lacks`` when a key that the arithmetic needs is missing.
+        InputError: ``config-lacks`` when a key that the arithmetic needs is missing, ``config-malformed`` when a value
+            is not what its key promises.
         UsageError: ``not-divisible`` when the model cannot be split this way.
     """
     text = text_config(config)
@@ -157,8 +159,12 @@ def stack_of(config: Config, shard: Shard) -> Stack | None:
     if kind not in _MODULES:
         return None
     builder: Builder = import_module(f"{__name__}.{_MODULES[kind]}").build
-    stack = builder({**text, "model_type": kind}, shard)
-    return stack._replace(encoder=encoder_of(config, shard)) if stack.encoder == () else stack
+    try:
+        stack = builder({**text, "model_type": kind}, shard)
+        return stack._replace(encoder=encoder_of(config, shard)) if stack.encoder == () else stack
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        # a config is written by hand as often as not: a list for a number, a word for a list, no layers at all
+        raise InputError("config-malformed", problem=str(error), model_type=kind) from error
 
 
 def _model_type(config: Config, text: Config) -> str:

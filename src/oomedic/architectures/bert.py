@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/{bert,roberta,bert_with_rope,modernbert}.py.
 """
 
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, norms, plain_mlp, qkv, rotary
-from oomedic.hf_config import Config, attention_heads, first, layer_count, need
+from oomedic.hf_config import Config, attention_heads, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 BERTS = frozenset({"bert", "roberta", "xlm-roberta", "nomic_bert", "modernbert"})
@@ -49,7 +49,7 @@ def _positions(config: Config, shard: Shard) -> tuple[Module, ...]:
 
 def _types(config: Config, shard: Shard) -> tuple[Module, ...]:
     kind = config["model_type"]
-    rows = int(first(config, "type_vocab_size", default=0 if kind == "modernbert" else 2))
+    rows = number(config, "type_vocab_size", default=0 if kind == "modernbert" else 2)
     if not rows:
         return ()
     held = rows if kind in {"roberta", "xlm-roberta"} else shard.vocabulary(rows)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from oomedic.architectures.stack import Layer, Stack, embedding, head, is_tied, norms, plain_mlp, qkv, rotary
 from oomedic.cache_layers import Attention
-from oomedic.hf_config import Config, attention_heads, first, layer_count, need
+from oomedic.hf_config import Config, attention_heads, first, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 
@@ -69,7 +69,7 @@ def build(config: Config, shard: Shard) -> Stack:
 
 def _opt(config: Config) -> Shape:
     hidden = need(config, "hidden_size")
-    narrow = int(first(config, "word_embed_proj_dim", default=hidden))
+    narrow = number(config, "word_embed_proj_dim", default=hidden)
     return Shape(
         hidden,
         attention_heads(config),
@@ -87,13 +87,13 @@ def _falcon(config: Config) -> Shape:
     newer = bool(config.get("new_decoder_architecture"))
     kept = heads
     if newer:
-        kept = int(first(config, "num_kv_heads", default=heads))
+        kept = number(config, "num_kv_heads", default=heads)
     elif first(config, "multi_query", default=True):
         kept = 1
     parallel = bool(first(config, "parallel_attn", default=True))
     two_norms = (first(config, "num_ln_in_parallel_attn", default=2) == 2) if newer else not parallel
     bias = bool(first(config, "bias", default=False))
-    inner = int(first(config, "ffn_hidden_size", "intermediate_size", default=4 * hidden))
+    inner = number(config, "ffn_hidden_size", "intermediate_size", default=4 * hidden)
     return Shape(
         hidden,
         kept,
@@ -110,14 +110,14 @@ def _gpt(config: Config) -> Shape:
     hidden = need(config, "n_embd", "hidden_size")
     heads = attention_heads(config)
     single = config["model_type"] == "gpt_bigcode" and bool(first(config, "multi_query", default=True))
-    inner = int(first(config, "n_inner", "intermediate_size", default=4 * hidden))
+    inner = number(config, "n_inner", "intermediate_size", default=4 * hidden)
     positions = need(config, "n_positions", "max_position_embeddings")
     return Shape(hidden, 1 if single else heads, inner, positions=positions)
 
 
 def _gpt_j(config: Config) -> Shape:
     hidden = need(config, "n_embd", "hidden_size")
-    inner = int(first(config, "n_inner", default=4 * hidden))
+    inner = number(config, "n_inner", default=4 * hidden)
     return Shape(hidden, attention_heads(config), inner, norms=1, bias=False, head_bias=True, rotates=True, tied=False)
 
 
@@ -130,8 +130,8 @@ def _mpt(config: Config) -> Shape:
     hidden = need(config, "d_model", "hidden_size")
     bias = not config.get("no_bias")
     attention = first(config, "attn_config", default={})
-    kept = int(first(attention, "kv_n_heads", default=attention_heads(config)))
-    inner = int(first(config, "expansion_ratio", default=4)) * hidden
+    kept = number(attention, "kv_n_heads", default=attention_heads(config))
+    inner = number(config, "expansion_ratio", default=4) * hidden
     return Shape(hidden, kept, inner, norm_bias=bias, bias=bias, mlp_bias=bias)
 
 

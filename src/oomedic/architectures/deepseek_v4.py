@@ -7,7 +7,7 @@ groups are split.
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
 from oomedic.cache_layers import Compressed
 from oomedic.errors import InputError
-from oomedic.hf_config import Config, attention_heads, first, layer_count, need
+from oomedic.hf_config import Config, attention_heads, layer_count, need, number
 from oomedic.modules import Experts, Linear, Module, Shard, Table, round_up
 
 DEEPSEEK_V4 = frozenset({"deepseek_v4", "deepseek_ref"})
@@ -21,7 +21,7 @@ def build(config: Config, shard: Shard) -> Stack:
     """Make the stack of DeepSeek V4."""
     hidden, count = need(config, "hidden_size"), layer_count(config)
     ratios = _ratios(config, count)
-    hashed = int(first(config, "num_hash_layers", default=0))
+    hashed = number(config, "num_hash_layers", default=0)
     common = (*_attention(config, shard), *_experts(config, shard), *_connections(config), *norms(hidden, 2))
     kinds = {
         (ratio, routed): (*common, *_compression(config, ratio), _router(config, hashed=routed))
@@ -95,7 +95,7 @@ def _compressor(config: Config, ratio: int, size: int) -> tuple[Module, ...]:
 
 def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
     hidden, width = need(config, "hidden_size"), need(config, "moe_intermediate_size")
-    count, shared = need(config, "n_routed_experts"), int(first(config, "n_shared_experts", default=1))
+    count, shared = need(config, "n_routed_experts"), number(config, "n_shared_experts", default=1)
     return (
         Table("ffn.gate", count * hidden),
         Experts("ffn.experts", shard.experts(count), hidden, shard.expert_width(width)),
@@ -119,6 +119,6 @@ def _cache(config: Config, ratio: int) -> Compressed:
     return Compressed(
         ratio,
         need(config, "head_dim"),
-        int(first(config, "sliding_window", default=128)),
+        number(config, "sliding_window", default=128),
         need(config, "index_head_dim") if ratio == INDEXED_RATIO else None,
     )

@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/models/falcon_h1.py.
 from oomedic.architectures.dense import Switches, attention_caches, attention_modules
 from oomedic.architectures.mixers import Mamba2, Mixer, mamba2
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Shard
 
 
@@ -39,10 +39,10 @@ def _mixer(config: Config, shard: Shard) -> Mixer:
     shape = Mamba2(
         hidden,
         heads,
-        int(first(config, "mamba_d_head", default=channels // heads)),
+        number(config, "mamba_d_head", default=channels // heads),
         need(config, "mamba_n_groups"),
         need(config, "mamba_d_state"),
-        int(first(config, "mamba_d_conv", default=4)),
+        number(config, "mamba_d_conv", default=4),
         bool(first(config, "mamba_proj_bias", default=False)),
         bool(first(config, "mamba_conv_bias", default=True)),
         norm=bool(first(config, "mamba_rms_norm", default=False)),

@@ -9,7 +9,7 @@ from oomedic.architectures.dense import attention_modules as full_attention
 from oomedic.architectures.mixture import Mixture, expert_modules
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
 from oomedic.cache_layers import State
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 GATED_DELTA = frozenset({"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"})
@@ -38,7 +38,7 @@ def _layer_types(config: Config) -> tuple[str, ...]:
     listed = config.get("layer_types")
     if isinstance(listed, list | tuple) and len(listed) >= count:
         return tuple(listed[:count])
-    interval = int(first(config, "full_attention_interval", default=4))
+    interval = number(config, "full_attention_interval", default=4)
     return tuple("linear_attention" if (index + 1) % interval else "full_attention" for index in range(count))
 
 

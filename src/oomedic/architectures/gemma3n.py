@@ -5,14 +5,14 @@ Mirrors vllm/model_executor/models/gemma3n.py; the last layers use the cache of 
 
 from oomedic.architectures.dense import Switches, attention_caches, attention_modules
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, norms, rotary
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 
 def build(config: Config, shard: Shard) -> Stack:
     """Make the stack of the text part of Gemma 3n."""
     hidden = need(config, "hidden_size")
-    shared = int(first(config, "num_kv_shared_layers", default=0))
+    shared = number(config, "num_kv_shared_layers", default=0)
     count = layer_count(config)
     attention = (*attention_modules(config, shard, Switches(head_norms="head")), *_beside_attention(config, shard))
     widths = _widths(config, count)
@@ -32,7 +32,7 @@ def build(config: Config, shard: Shard) -> Stack:
 
 def per_layer_embedding(config: Config, shard: Shard) -> tuple[Module, ...]:
     """Return the second embedding, with ``hidden_size_per_layer_input`` values for every layer, and its projection."""
-    size = int(first(config, "hidden_size_per_layer_input", default=0))
+    size = number(config, "hidden_size_per_layer_input", default=0)
     if not size:
         return ()
     all_layers = size * layer_count(config)

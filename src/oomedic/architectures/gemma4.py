@@ -11,7 +11,7 @@ from oomedic.architectures.gemma3n import per_layer_embedding
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms
 from oomedic.architectures.windows import windows
 from oomedic.cache_layers import Attention
-from oomedic.hf_config import Config, first, head_dim, key_value_heads, layer_count, need
+from oomedic.hf_config import Config, first, head_dim, key_value_heads, layer_count, need, number
 from oomedic.modules import Buffer, Experts, Linear, Module, Shard, Table
 
 GEMMA4 = frozenset({"gemma4_text", "gemma4_unified_text"})
@@ -28,12 +28,12 @@ class _Kind(NamedTuple):
 def build(config: Config, shard: Shard) -> Stack:
     """Make the stack of the text part of Gemma 4."""
     count = layer_count(config)
-    own_cache = count - int(first(config, "num_kv_shared_layers", default=0))
+    own_cache = count - number(config, "num_kv_shared_layers", default=0)
     doubles = bool(config.get("use_double_wide_mlp"))
     kinds = [_Kind(window, doubles and index >= own_cache) for index, window in enumerate(windows(config))]
     modules = {kind: _layer(config, shard, kind) for kind in set(kinds)}
     caches = {kind: (_cache(config, shard, kind),) for kind in set(kinds)}
-    positions = int(first(config, "max_position_embeddings", default=0))
+    positions = number(config, "max_position_embeddings", default=0)
     return Stack(
         tuple(Layer(modules[kind], caches[kind] if index < own_cache else ()) for index, kind in enumerate(kinds)),
         (*embedding(config, shard), *per_layer_embedding(config, shard)),
@@ -44,7 +44,7 @@ def build(config: Config, shard: Shard) -> Stack:
 
 
 def _full_head(config: Config) -> int:
-    return int(first(config, "global_head_dim", default=head_dim(config)))
+    return number(config, "global_head_dim", default=head_dim(config))
 
 
 def _full_kv_heads(config: Config) -> int:
@@ -74,7 +74,7 @@ def _layer(config: Config, shard: Shard, kind: _Kind) -> tuple[Module, ...]:
 
 
 def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
-    count = int(first(config, "num_experts", default=0))
+    count = number(config, "num_experts", default=0)
     if not config.get("enable_moe_block") or not count:
         return ()
     hidden = need(config, "hidden_size")
@@ -89,7 +89,7 @@ def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
 
 
 def _per_layer_input(config: Config) -> tuple[Module, ...]:
-    size = int(first(config, "hidden_size_per_layer_input", default=0))
+    size = number(config, "hidden_size_per_layer_input", default=0)
     if not size:
         return ()
     hidden = need(config, "hidden_size")

@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/models/{granitemoehybrid,bamba}.py.
 from oomedic.architectures.dense import Switches, attention_caches, attention_modules
 from oomedic.architectures.mixers import Mamba2, Mixer, mamba2
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Experts, Linear, Module, Shard, Table
 
 GRANITE_HYBRIDS = frozenset({"granitemoehybrid", "bamba"})
@@ -44,16 +44,16 @@ def _layer_types(config: Config) -> tuple[str, ...]:
 
 
 def _mixer(config: Config, shard: Shard) -> Mixer:
-    hidden, heads = need(config, "hidden_size"), int(first(config, "mamba_n_heads", default=128))
+    hidden, heads = need(config, "hidden_size"), number(config, "mamba_n_heads", default=128)
     size = first(config, "mamba_d_head")
-    width = int(first(config, "mamba_expand", default=2)) * hidden
+    width = number(config, "mamba_expand", default=2) * hidden
     shape = Mamba2(
         hidden,
         heads,
         size if isinstance(size, int) else width // heads,
-        int(first(config, "mamba_n_groups", default=1)),
-        int(first(config, "mamba_d_state", default=256)),
-        int(first(config, "mamba_d_conv", default=4)),
+        number(config, "mamba_n_groups", default=1),
+        number(config, "mamba_d_state", default=256),
+        number(config, "mamba_d_conv", default=4),
         bool(first(config, "mamba_proj_bias", default=False)),
         bool(first(config, "mamba_conv_bias", default=True)),
         chunk=first(config, "mamba_chunk_size"),
@@ -66,12 +66,12 @@ def _feed_forward(config: Config, shard: Shard) -> tuple[Module, ...]:
     if config["model_type"] == "bamba":
         return gated_mlp(hidden, shard.divide(need(config, "intermediate_size"), "intermediate_size"), "feed_forward")
     modules: list[Module] = []
-    count = int(first(config, "num_local_experts", default=0))
+    count = number(config, "num_local_experts", default=0)
     if count:
         width = shard.expert_width(need(config, "intermediate_size"))
         modules.append(Table("block_sparse_moe.gate", count * hidden))
         modules.append(Experts("block_sparse_moe.experts", shard.experts(count), hidden, width))
-    shared = int(first(config, "shared_intermediate_size", default=0))
+    shared = number(config, "shared_intermediate_size", default=0)
     if shared:
         inner = shard.divide(shared, "shared_intermediate_size")
         modules.append(Linear("shared_mlp.input_linear", hidden, (inner, inner), parts=("shared_mlp.input_linear",)))

@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/models/jamba.py; it has no rotary table.
 from oomedic.architectures.dense import Switches, attention_caches, attention_modules
 from oomedic.architectures.mixers import Mamba1, Mixer, mamba1
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Experts, Module, Shard, Table, ceil_div
 
 
@@ -42,7 +42,7 @@ def _attends(config: Config, index: int) -> bool:
 
 def _routes(config: Config, index: int) -> bool:
     period, offset = first(config, "expert_layer_period", default=2), first(config, "expert_layer_offset", default=1)
-    return int(first(config, "num_experts", default=1)) > 1 and bool(index % int(period) == int(offset))
+    return number(config, "num_experts", default=1) > 1 and bool(index % int(period) == int(offset))
 
 
 def _mixer(config: Config, shard: Shard) -> Mixer:
@@ -50,10 +50,10 @@ def _mixer(config: Config, shard: Shard) -> Mixer:
     rank = first(config, "mamba_dt_rank")
     shape = Mamba1(
         hidden,
-        hidden * int(first(config, "mamba_expand", default=2)),
-        int(first(config, "mamba_d_state", default=16)),
+        hidden * number(config, "mamba_expand", default=2),
+        number(config, "mamba_d_state", default=16),
         rank if isinstance(rank, int) else ceil_div(hidden, 16),
-        int(first(config, "mamba_d_conv", default=4)),
+        number(config, "mamba_d_conv", default=4),
         bool(first(config, "mamba_proj_bias", default=False)),
         bool(first(config, "mamba_conv_bias", default=True)),
         inner_norms=True,
@@ -62,7 +62,7 @@ def _mixer(config: Config, shard: Shard) -> Mixer:
 
 
 def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
-    hidden, count = need(config, "hidden_size"), int(first(config, "num_experts", default=1))
+    hidden, count = need(config, "hidden_size"), number(config, "num_experts", default=1)
     width = shard.expert_width(need(config, "intermediate_size"))
     return (
         Table("feed_forward.router", count * hidden),

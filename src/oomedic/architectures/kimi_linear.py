@@ -11,7 +11,7 @@ from oomedic.architectures.latent import latent
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms
 from oomedic.cache_layers import CacheLayer, State
 from oomedic.errors import InputError
-from oomedic.hf_config import Config, attention_heads, first, layer_count, need
+from oomedic.hf_config import Config, attention_heads, first, layer_count, need, number
 from oomedic.modules import Experts, Linear, Module, Shard, Table
 
 
@@ -20,7 +20,7 @@ def build(config: Config, shard: Shard) -> Stack:
     hidden = need(config, "hidden_size")
     linear = _linear_config(config)
     full = {int(number) - 1 for number in first(linear, "full_attn_layers", default=())}
-    dense_layers = int(first(config, "first_k_dense_replace", default=0))
+    dense_layers = number(config, "first_k_dense_replace", default=0)
     attention = {
         True: (*latent_attention(config, shard), *_output_gate(config, shard), *norms(hidden, 2)),
         False: (*_delta_attention(config, linear, shard), *norms(hidden, 2)),
@@ -94,7 +94,7 @@ def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
         need(config, "moe_intermediate_size"),
     )
     narrow = first(config, "routed_expert_hidden_size")
-    shared = width * int(first(config, "num_shared_experts", default=0))
+    shared = width * number(config, "num_shared_experts", default=0)
     name = "block_sparse_moe"
     modules: list[Module] = [
         Table(f"{name}.gate", count * hidden),

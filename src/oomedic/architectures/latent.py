@@ -9,7 +9,7 @@ from typing import Final
 from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_modules
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
 from oomedic.cache_layers import Latent
-from oomedic.hf_config import Config, attention_heads, first, layer_count, need
+from oomedic.hf_config import Config, attention_heads, first, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 LATENT: Final = frozenset(
@@ -108,8 +108,8 @@ def _indexed_layers(config: Config) -> frozenset[int]:
     if pattern:
         return frozenset(index for index, letter in enumerate(pattern) if letter != "S")
     every, offset = (
-        int(first(config, "index_topk_freq", default=1)),
-        int(first(config, "index_skip_topk_offset", default=2)),
+        number(config, "index_topk_freq", default=1),
+        number(config, "index_skip_topk_offset", default=2),
     )
     return frozenset(index for index in range(count) if max(index - offset + 1, 0) % every == 0)
 

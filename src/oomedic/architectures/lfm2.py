@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/models/{lfm2,lfm2_moe}.py.
 from oomedic.architectures.dense import Switches, attention_caches, attention_modules
 from oomedic.architectures.mixers import short_convolution
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Experts, Module, Shard, Table, round_up
 
 LFM2 = frozenset({"lfm2", "lfm2_moe"})
@@ -17,9 +17,9 @@ def build(config: Config, shard: Shard) -> Stack:
     """Make the stack of LFM2."""
     hidden, count = need(config, "hidden_size"), layer_count(config)
     bias = bool(first(config, "conv_bias", default=False))
-    mixer = short_convolution(hidden, int(first(config, "conv_L_cache", default=3)), shard, "conv", bias=bias)
+    mixer = short_convolution(hidden, number(config, "conv_L_cache", default=3), shard, "conv", bias=bias)
     attention = attention_modules(config, shard, Switches(head_norms="head"))
-    dense_layers = int(first(config, "num_dense_layers", default=0)) if config["model_type"] == "lfm2_moe" else count
+    dense_layers = number(config, "num_dense_layers", default=0) if config["model_type"] == "lfm2_moe" else count
     feed = {True: _dense(config, shard), False: _experts(config, shard) if dense_layers < count else ()}
     cache = attention_caches(config, shard)[0]
     kinds = {

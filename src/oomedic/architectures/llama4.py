@@ -9,7 +9,7 @@ from oomedic.architectures.dense import Switches
 from oomedic.architectures.dense import attention_modules as dense_attention
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
 from oomedic.cache_layers import Attention
-from oomedic.hf_config import Config, first, head_dim, key_value_heads, layer_count, need
+from oomedic.hf_config import Config, head_dim, key_value_heads, layer_count, need, number
 from oomedic.modules import Experts, Module, Shard, Table
 
 
@@ -20,7 +20,7 @@ def build(config: Config, shard: Shard) -> Stack:
     sparse = (*attention, *_experts(config, shard))
     width = need(config, "intermediate_size_mlp", "intermediate_size")
     dense = (*attention, *gated_mlp(hidden, shard.divide(width, "intermediate_size_mlp"), "feed_forward"))
-    step = int(first(config, "interleave_moe_layer_step", default=1))
+    step = number(config, "interleave_moe_layer_step", default=1)
     return Stack(
         tuple(
             Layer(sparse if step and (index + 1) % step == 0 else dense, (_cache(config, shard, index),))
@@ -48,7 +48,7 @@ def _experts(config: Config, shard: Shard) -> tuple[Module, ...]:
 
 def _cache(config: Config, shard: Shard, index: int) -> Attention:
     ropeless = config.get("no_rope_layers")
-    interval = int(first(config, "no_rope_layer_interval", default=4))
+    interval = number(config, "no_rope_layer_interval", default=4)
     uses_rope = bool(ropeless[index]) if ropeless else (index + 1) % interval != 0
-    chunk = first(config, "attention_chunk_size") if uses_rope else None
-    return Attention(shard.key_value_heads(key_value_heads(config)), head_dim(config), chunk=chunk)
+    chunk = number(config, "attention_chunk_size", default=0) if uses_rope else 0
+    return Attention(shard.key_value_heads(key_value_heads(config)), head_dim(config), chunk=chunk or None)

@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/models/mimo_v2_flash.py.
 from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_modules
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, qkv, rotary
 from oomedic.cache_layers import Attention
-from oomedic.hf_config import Config, first, head_dim, key_value_heads, layer_count, need
+from oomedic.hf_config import Config, first, head_dim, key_value_heads, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 MIMO_V2 = frozenset({"mimo_v2_flash", "mimo_v2"})
@@ -38,9 +38,9 @@ def _sizes(config: Config, *, windowed: bool) -> tuple[int, int, int, int]:
     """Return heads, KV heads, key size and value size."""
     prefix = "swa_" if windowed else ""
     heads = need(config, f"{prefix}num_attention_heads", "num_attention_heads")
-    kept = int(first(config, f"{prefix}num_key_value_heads", default=key_value_heads(config)))
-    size = int(first(config, f"{prefix}head_dim", default=head_dim(config)))
-    return heads, kept, size, int(first(config, f"{prefix}v_head_dim", "v_head_dim", default=size))
+    kept = number(config, f"{prefix}num_key_value_heads", default=key_value_heads(config))
+    size = number(config, f"{prefix}head_dim", default=head_dim(config))
+    return heads, kept, size, number(config, f"{prefix}v_head_dim", "v_head_dim", default=size)
 
 
 def _attention(config: Config, shard: Shard, *, windowed: bool) -> tuple[Module, ...]:
@@ -57,7 +57,7 @@ def _attention(config: Config, shard: Shard, *, windowed: bool) -> tuple[Module,
 
 def _cache(config: Config, shard: Shard, *, windowed: bool) -> Attention:
     _, kept, size, value = _sizes(config, windowed=windowed)
-    window = int(first(config, "sliding_window", "sliding_window_size", default=0)) if windowed else None
+    window = number(config, "sliding_window", "sliding_window_size", default=0) if windowed else None
     return Attention(
         shard.key_value_heads(kept), size, value if value != size else None, window or None, own_dtype=True
     )

@@ -10,7 +10,7 @@ from oomedic.architectures.dense import attention_caches
 from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_modules
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
 from oomedic.cache_layers import CacheLayer, KeyOnly
-from oomedic.hf_config import Config, attention_heads, first, head_dim, key_value_heads, layer_count, need
+from oomedic.hf_config import Config, attention_heads, first, head_dim, key_value_heads, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 MINIMAX_M3 = frozenset({"minimax_m3", "minimax_m3_text", "minimax_m3_vl_text"})
@@ -33,7 +33,7 @@ def build(config: Config, shard: Shard) -> Stack:
         False: expert_modules({**config, "shared_expert_intermediate_size": _shared(config)}, shard, _MIXTURE),
     }
     cache = attention_caches(config, shard)[0]
-    index = KeyOnly(int(first(sparse, "sparse_index_dim", default=0)))
+    index = KeyOnly(number(sparse, "sparse_index_dim", default=0))
     caches: dict[bool, tuple[CacheLayer, ...]] = {True: (*cache, index), False: cache}
     kinds = {(a, f): Layer((*attention[a], *feed[f]), caches[a]) for a in (True, False) for f in (True, False)}
     return Stack(
@@ -47,7 +47,7 @@ def build(config: Config, shard: Shard) -> Stack:
 
 def _shared(config: Config) -> int:
     width = need(config, "shared_intermediate_size", "moe_intermediate_size", "intermediate_size")
-    return width * int(first(config, "n_shared_experts", default=0))
+    return width * number(config, "n_shared_experts", default=0)
 
 
 def _attention(config: Config, sparse: Mapping[str, Any], shard: Shard) -> tuple[Module, ...]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from oomedic.architectures.dense import Switches, attention_caches, attention_modules, configured
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, rotary
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Experts, Linear, Module, Shard, Table
 
 
@@ -127,9 +127,10 @@ def expert_count(config: Config) -> int:
 
 def shared_expert_width(config: Config, width: int) -> int:
     """Return the width of all shared experts together, 0 when there are none."""
-    given = first(config, "shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim")
+    names = ("shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim")
+    given = number(config, *names, default=0)
     if given:
-        return int(given)
+        return given
     count = first(
         config, "n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts", default=0
     )
@@ -145,9 +146,9 @@ def dense_layer_indices(config: Config) -> frozenset[int]:
     frequency = config.get("moe_layer_freq")
     if isinstance(frequency, list | tuple):
         return frozenset(index for index, sparse in enumerate(frequency[:count]) if not sparse)
-    dense = set(range(int(first(config, "first_k_dense_replace", "moe_layer_start_index", default=0))))
+    dense = set(range(number(config, "first_k_dense_replace", "moe_layer_start_index", default=0)))
     dense |= {int(index) for index in config.get("mlp_only_layers") or ()}
-    step = int(first(config, "decoder_sparse_step", default=1))
+    step = number(config, "decoder_sparse_step", default=1)
     dense |= {index for index in range(count) if (index + 1) % step}
     return frozenset(index for index in dense if index < count)
 

@@ -10,7 +10,7 @@ from oomedic.architectures.dense import Switches, attention_caches, attention_mo
 from oomedic.architectures.mixers import Mamba2, Mixer, mamba2
 from oomedic.architectures.stack import Layer, Stack, embedding, head, is_tied, norms, plain_mlp
 from oomedic.errors import InputError
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Experts, Linear, Module, Shard, Table
 
 _LETTERS: Final = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
@@ -63,7 +63,7 @@ def _mixer(config: Config, shard: Shard) -> Mixer:
         need(config, "mamba_head_dim"),
         need(config, "n_groups", "mamba_n_groups"),
         need(config, "ssm_state_size"),
-        int(first(config, "conv_kernel", default=4)),
+        number(config, "conv_kernel", default=4),
         bool(first(config, "use_bias", "mamba_proj_bias", default=False)),
         bool(first(config, "use_conv_bias", default=True)),
         chunk=first(config, "chunk_size", "mamba_chunk_size"),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from oomedic.cache_layers import CacheLayer, State
-from oomedic.hf_config import Config, first, head_dim, need
+from oomedic.hf_config import Config, first, head_dim, need, number, ratio
 from oomedic.modules import Buffer, Linear, Module, Shard, Table
 
 
@@ -111,9 +111,9 @@ def rotary(config: Config, shard: Shard, dim: int | None = None, dtype: str | No
 
 def rotary_size(config: Config) -> int:
     """Return how many elements of a head are rotated."""
-    given = first(config, "rotary_dim")
+    given = number(config, "rotary_dim", default=0)
     if given:
-        return int(given)
+        return given
     factor = first(
         config, "partial_rotary_factor", "rotary_pct", default=_rope(config).get("partial_rotary_factor", 1.0)
     )
@@ -129,7 +129,7 @@ def _rope(config: Config) -> Mapping[str, Any]:
 
 
 def _positions(config: Config) -> int:
-    return int(first(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", default=0))
+    return number(config, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", default=0)
 
 
 def _rotary_rows(config: Config, shard: Shard) -> tuple[int, ...]:
@@ -140,10 +140,10 @@ def _rotary_rows(config: Config, shard: Shard) -> tuple[int, ...]:
         positions *= int(shard.release.get("mrope_rows", 1))
     if kind in {"yarn", "deepseek_yarn"}:
         original = scaling.get("original_max_position_embeddings") or positions
-        return (round(float(scaling.get("factor", 1)) * original),)
+        return (round(ratio(scaling, "factor", default=1) * original),)
     if kind in {"longrope", "su"}:
-        original = int(first(config, "original_max_position_embeddings", default=positions))
+        original = number(config, "original_max_position_embeddings", default=positions)
         return (original, positions)
     if kind in {"linear", "dynamic"}:
-        return (round(float(scaling.get("factor", 1)) * positions),)
+        return (round(ratio(scaling, "factor", default=1) * positions),)
     return (positions,) if positions else ()

@@ -5,7 +5,7 @@ Mirrors vllm/model_executor/models/{mamba,mamba2}.py.
 
 from oomedic.architectures.mixers import Mamba1, Mamba2, Mixer, mamba1, mamba2
 from oomedic.architectures.stack import Layer, Stack, embedding, head, is_tied, norms
-from oomedic.hf_config import Config, first, layer_count, need
+from oomedic.hf_config import Config, first, layer_count, need, number
 from oomedic.modules import Shard, ceil_div
 
 STATE_SPACE = frozenset({"mamba", "falcon_mamba", "mamba2"})
@@ -30,10 +30,10 @@ def _first(config: Config, shard: Shard) -> Mixer:
     rank = first(config, "time_step_rank")
     shape = Mamba1(
         hidden,
-        int(first(config, "intermediate_size", default=2 * hidden)),
-        int(first(config, "state_size", default=16)),
+        number(config, "intermediate_size", default=2 * hidden),
+        number(config, "state_size", default=16),
         rank if isinstance(rank, int) else ceil_div(hidden, 16),
-        int(first(config, "conv_kernel", default=4)),
+        number(config, "conv_kernel", default=4),
         bool(first(config, "use_bias", default=False)),
         bool(first(config, "use_conv_bias", default=True)),
     )
@@ -47,7 +47,7 @@ def _second(config: Config, shard: Shard) -> Mixer:
         need(config, "head_dim"),
         need(config, "n_groups"),
         need(config, "state_size"),
-        int(first(config, "conv_kernel", default=4)),
+        number(config, "conv_kernel", default=4),
         bool(first(config, "use_bias", default=False)),
         bool(first(config, "use_conv_bias", default=True)),
         chunk=first(config, "chunk_size"),

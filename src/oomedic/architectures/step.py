@@ -9,7 +9,7 @@ from oomedic.architectures.mixture import Mixture, dense_layer_indices, expert_m
 from oomedic.architectures.stack import Layer, Stack, embedding, gated_mlp, head, is_tied, norms, qkv, rotary
 from oomedic.architectures.windows import windows
 from oomedic.cache_layers import Attention
-from oomedic.hf_config import Config, attention_heads, first, head_dim, key_value_heads, layer_count, need
+from oomedic.hf_config import Config, attention_heads, first, head_dim, key_value_heads, layer_count, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 STEP = frozenset({"step3p5", "step3p7"})
@@ -56,7 +56,7 @@ def _heads(config: Config, *, windowed: bool) -> _Heads:
     other = first(config, "attention_other_setting", default={}) if windowed else {}
     kept = first(other, "num_attention_groups", default=first(config, "num_attention_groups"))
     return _Heads(
-        int(first(other, "num_attention_heads", default=attention_heads(config))),
+        number(other, "num_attention_heads", default=attention_heads(config)),
         int(kept or key_value_heads(config)),
     )
 

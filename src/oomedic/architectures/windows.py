@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from oomedic.hf_config import Config, first, layer_count
+from oomedic.hf_config import Config, first, layer_count, number
 
 _ALTERNATING = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4}
 """Model types whose every n-th layer is full, as vLLM and transformers knew before configs listed layer_types."""
@@ -13,16 +13,16 @@ _OPT_IN = {"qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen2_vl", "qwen2_5_vl"}
 def windows(config: Config) -> tuple[int | None, ...]:
     """Return for each decoder layer its window in tokens, None where it attends to everything."""
     count = layer_count(config)
-    window = first(config, "sliding_window", "sliding_window_size", "attention_window_size")
+    window = number(config, "sliding_window", "sliding_window_size", "attention_window_size", default=0)
     if not window or not _is_used(config):
         return (None,) * count
     types = config.get("layer_types")
     if isinstance(types, list | tuple) and len(types) >= count:
-        return tuple(int(window) if "sliding" in str(kind) else None for kind in types[:count])
+        return tuple(window if "sliding" in str(kind) else None for kind in types[:count])
     period = _period(config)
     if period is not None:
-        return tuple(None if (index + 1) % period == 0 else int(window) for index in range(count))
-    return (int(window),) * count
+        return tuple(None if (index + 1) % period == 0 else window for index in range(count))
+    return (window,) * count
 
 
 def _is_used(config: Config) -> bool:

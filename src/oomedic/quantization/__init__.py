@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
+from oomedic.errors import InputError
+from oomedic.hf_config import text_config
 from oomedic.modules import NEWEST
 from oomedic.quantization.block import Block, Origin
 from oomedic.quantization.plain import plain
@@ -75,19 +77,27 @@ def scheme_of(
         return None
     module, function = _READERS[method]
     reader: Callable[[Block, Origin], Scheme | None] = getattr(import_module(f"{__name__}.{module}"), function)
-    return reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype")))
+    try:
+        return reader(block, Origin(element_bytes, name, release, capability, config.get("expert_dtype")))
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise InputError("config-malformed", problem=str(error), model_type=str(config.get("model_type"))) from error
 
 
 def quantization_block(config: Mapping[str, Any]) -> Block:
     """Return the quantization_config; where there is none, what ModelOpt keeps in hf_quant_config.json."""
-    text = config.get("text_config") or {}
-    block = dict(config.get("quantization_config") or text.get("quantization_config") or {})
-    separate = config.get("hf_quant_config") or block.pop("hf_quant_config", None)
+    block = dict(
+        _mapping(config.get("quantization_config")) or _mapping(text_config(config).get("quantization_config"))
+    )
+    separate = _mapping(config.get("hf_quant_config") or block.pop("hf_quant_config", None))
     if separate and not block:
-        block = dict(separate.get("quantization", separate))
+        block = dict(_mapping(separate.get("quantization", separate)))
     if "quant_algo" in block:
         block.setdefault("quant_method", "modelopt")
     return block
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def method_of(block: Block) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from oomedic.modules import Experts, Linear
 from oomedic.quantization.block import Block, Origin, declared_kv_dtype, entries
 from oomedic.quantization.four_bit_floats import MxFp4, NvFp4
-from oomedic.quantization.fp8 import EightBit
+from oomedic.quantization.fp8 import EightBit, block_shape
 from oomedic.quantization.scheme import Kind, Scheme, Sizes
 from oomedic.quantization.skipping import exact_skipper
 
@@ -30,8 +30,7 @@ class _Mixture(NamedTuple):
 
 def read(block: Block, origin: Origin) -> Scheme:
     """Return the scheme of a DeepSeek V4 checkpoint."""
-    size = tuple(block.get("weight_block_size") or (128, 128))
-    matrices = EightBit("block", (size[0], size[1]), element_bytes=origin.element_bytes, scale_bytes=1)
+    matrices = EightBit("block", block_shape(block), element_bytes=origin.element_bytes, scale_bytes=1)
     kind = _Mixture(matrices, _experts(block, origin, matrices))
     skips = exact_skipper(entries(block))
 

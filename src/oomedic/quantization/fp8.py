@@ -91,12 +91,17 @@ class MxFp8(NamedTuple):
         )
 
 
+def block_shape(block: Block) -> tuple[int, int]:
+    """Return the rows and columns that share a scale, 128 x 128 unless the checkpoint says something else."""
+    rows, columns = block.get("weight_block_size") or (128, 128)
+    return max(1, int(rows)), max(1, int(columns))
+
+
 def read(block: Block, origin: Origin) -> Scheme:
     """Read the block of an fp8 checkpoint, with scales per tensor or per block."""
-    size = block.get("weight_block_size")
     kind = EightBit(
-        "block" if size else "tensor",
-        tuple(size) if size else (128, 128),
+        "block" if block.get("weight_block_size") else "tensor",
+        block_shape(block),
         block.get("activation_scheme") == "static",
         origin.element_bytes,
         refines_blocks=bool(origin.release.get("fp8_refines_blocks", True)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair
 from oomedic.errors import InputError
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, need, number, text_config
 from oomedic.modules import Linear, Shard, Table
 
 
@@ -20,7 +20,7 @@ def whisper_encoder(config: Config, shard: Shard) -> Tower:
         need(config, "encoder_attention_heads", "num_attention_heads"),
         need(config, "encoder_ffn_dim", "intermediate_size"),
     )
-    mels = int(first(config, "num_mel_bins", default=80))
+    mels = number(config, "num_mel_bins", default=80)
     stem = (
         Table("conv1", mels * width * 3 + width),
         Table("conv2", width * width * 3 + width),
@@ -36,6 +36,6 @@ def voxtral(config: Config, shard: Shard) -> Tower:
     if not isinstance(audio, Mapping):
         raise InputError("config-lacks", key="audio_config", model_type="voxtral")
     width, out = need(audio, "hidden_size", "d_model"), need(text_config(config), "hidden_size")
-    joined = width * int(first(config, "downsample_factor", default=4))
+    joined = width * number(config, "downsample_factor", default=4)
     adapter = (Linear("adapter.w_in", joined, (out,)), Linear("adapter.w_out", out, (out,)))
     return (*whisper_encoder(audio, shard), adapter)

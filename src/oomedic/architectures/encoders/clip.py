@@ -5,7 +5,7 @@ output of an earlier layer, so that the layers behind it are not built.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, text_config
 from oomedic.modules import NEWEST, Linear, Module, Shard, Table
 
 
@@ -45,7 +45,7 @@ def gemma3(config: Config, vision: Config, shard: Shard) -> Tower:
 
 def idefics3(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the tower of Idefics 3 and SmolVLM with its connector."""
-    width, factor = need(vision, "hidden_size"), int(first(config, "scale_factor", default=2))
+    width, factor = need(vision, "hidden_size"), number(config, "scale_factor", default=2)
     connector = (Linear("connector.modality_projection.proj", width * factor**2, (_text_width(config),)),)
     vision = {**vision, "model_type": "idefics3_vision", "vision_use_head": False}
     whole = shard._replace(release=NEWEST)  # its positions were never split

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, patches, unquantized
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, text_config
 from oomedic.modules import WHOLE, Linear, Module, Shard, Table
 
 _MOBILENET_V5_300M = 294_126_912
@@ -41,7 +41,7 @@ def gemma4(config: Config, vision: Config, shard: Shard) -> Tower:
         norms=4,
         norm_bias=False,
     )
-    head = int(first(vision, "head_dim", default=width // shape.heads))
+    head = number(vision, "head_dim", default=width // shape.heads)
     layer = (*unquantized(block(shape, WHOLE)), Table("q_norm", head), Table("k_norm", head))
     stem = (
         *patches(width, need(vision, "patch_size"), bias=False),
@@ -59,8 +59,8 @@ def _gemma4_audio(config: Config, out: int) -> Tower:
     if not isinstance(audio, Mapping):
         return ()
     width, projected = (
-        int(first(audio, "hidden_size", default=1024)),
-        int(first(audio, "output_proj_dims", default=1536)),
+        number(audio, "hidden_size", default=1024),
+        number(audio, "output_proj_dims", default=1536),
     )
     tail = (Table("output_proj", width * projected + projected), Table("embed_audio", projected * out))
     return (*_conformer({"hidden_size": width, **audio}), tail)
@@ -68,11 +68,11 @@ def _gemma4_audio(config: Config, out: int) -> Tower:
 
 def gemma4_unified(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the embedder of patches of the Gemma 4 models that have no encoder."""
-    pixels = 3 * (need(vision, "patch_size") * int(first(vision, "pooling_kernel_size", default=3))) ** 2
+    pixels = 3 * (need(vision, "patch_size") * number(vision, "pooling_kernel_size", default=3)) ** 2
     out = need(text_config(config), "hidden_size")
     width, positions = (
-        int(first(vision, "mm_embed_dim", default=out)),
-        int(first(vision, "mm_posemb_size", default=1120)),
+        number(vision, "mm_embed_dim", default=out),
+        number(vision, "mm_posemb_size", default=1120),
     )
     modules: tuple[Module, ...] = (
         Linear("vision_embedder.patch_dense", pixels, (shard.divide(width, "mm_embed_dim"),), bias=True),
@@ -85,7 +85,7 @@ def gemma4_unified(config: Config, vision: Config, shard: Shard) -> Tower:
 
 def _soft_tokens(tower: Config, out: int, shard: Shard) -> tuple[Module, ...]:
     width = need(tower, "hidden_size")
-    rows = shard.vocabulary(int(first(tower, "vocab_size", default=128)))
+    rows = shard.vocabulary(number(tower, "vocab_size", default=128))
     return (
         Table("embedding", rows * width),
         Table("norm", width),
@@ -95,12 +95,12 @@ def _soft_tokens(tower: Config, out: int, shard: Shard) -> tuple[Module, ...]:
 
 
 def _conformer(audio: Mapping[str, Any]) -> Tower:
-    width = int(first(audio, "hidden_size", default=1536))
-    depth = int(first(audio, "conf_num_hidden_layers", "num_hidden_layers", default=12))
-    head = width // int(first(audio, "conf_num_attention_heads", "num_attention_heads", default=8))
-    kernel = int(first(audio, "conf_conv_kernel_size", "conv_kernel_size", default=5))
+    width = number(audio, "hidden_size", default=1536)
+    depth = number(audio, "conf_num_hidden_layers", "num_hidden_layers", default=12)
+    head = width // number(audio, "conf_num_attention_heads", "num_attention_heads", default=8)
+    kernel = number(audio, "conf_conv_kernel_size", "conv_kernel_size", default=5)
     one, two = first(audio, "sscp_conv_channel_size", "subsampling_conv_channels", default=(128, 32))
-    frequencies = int(first(audio, "input_feat_size", default=128)) // 4
+    frequencies = number(audio, "input_feat_size", default=128) // 4
     stem = (Table("subsample", 9 * one + one + 9 * one * two + two + two * frequencies * width),)
     # two feed-forward parts of 4 x width, five attention matrices, a gated convolution, and norms
     elements = 16 * width * width + 5 * width * width + 3 * width * width + kernel * width + 9 * width + head

@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/glm4_1v.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
-from oomedic.hf_config import Config, first, need
+from oomedic.hf_config import Config, first, need, number
 from oomedic.modules import Linear, Module, Shard, Table
 
 
@@ -27,9 +27,9 @@ def glm4v(config: Config, vision: Config, shard: Shard) -> Tower:
         mlp_bias=False,
         norm_bias=False,
     )
-    merge = int(first(vision, "spatial_merge_size", default=2)) ** 2
+    merge = number(vision, "spatial_merge_size", default=2) ** 2
     stem = (
-        *patches(width, size, bias=True, frames=int(first(vision, "temporal_patch_size", default=2))),
+        *patches(width, size, bias=True, frames=number(vision, "temporal_patch_size", default=2)),
         Table("visual.embeddings", (need(vision, "image_size") // size) ** 2 * width),
         *norm_pair(width, bias=False) * 2,
         Table("visual.downsample", width * out * merge + out),

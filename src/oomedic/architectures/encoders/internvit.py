@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/{intern_vit,internvl}.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, ratio, text_config
 from oomedic.modules import WHOLE, Module, Shard, Table
 
 
@@ -39,11 +39,11 @@ def internvl(config: Config, vision: Config, shard: Shard) -> Tower:
 
 
 def _layers(config: Config, vision: Config) -> int:
-    selected, count = int(first(config, "select_layer", default=-1)), need(vision, "num_hidden_layers")
+    selected, count = number(config, "select_layer", default=-1), need(vision, "num_hidden_layers")
     return count + selected + 1 if selected < 0 else selected + 1
 
 
 def _projector(config: Config, width: int) -> tuple[Module, ...]:
-    joined = width * round(1 / float(first(config, "downsample_ratio", default=0.5))) ** 2
+    joined = width * round(1 / ratio(config, "downsample_ratio", default=0.5)) ** 2
     out = need(text_config(config), "hidden_size")
     return (*norm_pair(joined), Table("mlp1.1", joined * out + out), Table("mlp1.3", out * out + out))

@@ -4,15 +4,15 @@ Mirrors vllm/model_executor/models/{moonvit,kimi_vl,kimi_k25,kimi_k25_vit}.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches, unquantized
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, text_config
 from oomedic.modules import Shard, Table
 
 
 def moonvit(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return MoonViT, which stays unquantised; its projector is whole on every rank."""
     width = need(vision, "vt_hidden_size", "hidden_size")
-    height = int(first(vision, "init_pos_emb_height", default=64))
-    breadth = int(first(vision, "init_pos_emb_width", default=64))
+    height = number(vision, "init_pos_emb_height", default=64)
+    breadth = number(vision, "init_pos_emb_width", default=64)
     shape = Block(
         "vision_tower.encoder.blocks.0",
         width,

@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/mllama4.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, need, ratio, text_config
 from oomedic.modules import Linear, Module, Shard, Table
 
 
@@ -27,7 +27,7 @@ def llama4(config: Config, vision: Config, shard: Shard) -> Tower:
         *norm_pair(width) * 2,
     )
     middle, out = need(vision, "projector_input_dim"), need(vision, "projector_output_dim")
-    joined = round(width / float(first(vision, "pixel_shuffle_ratio", default=0.5)) ** 2)
+    joined = round(width / ratio(vision, "pixel_shuffle_ratio", default=0.5) ** 2)
     split = shard.divide(middle, "vision adapter")
     adapter: tuple[Module, ...] = (
         Linear("vision_model.vision_adapter.mlp.fc1", joined, (split,)),

@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/minimax_m3_vl.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, text_config
 from oomedic.modules import Linear, Shard
 
 
@@ -19,10 +19,10 @@ def minimax_m3(config: Config, vision: Config, shard: Shard) -> Tower:
         need(vision, "intermediate_size"),
         mlp_parts=("fc1", "fc2"),
     )
-    frames = int(first(compression, "temporal_patch_size", default=2))
+    frames = number(compression, "temporal_patch_size", default=2)
     stem = (*patches(width, need(vision, "patch_size"), bias=False, frames=frames), *norm_pair(width))
-    inner = shard.divide(int(first(config, "projector_hidden_size", default=out)), "projector_hidden_size")
-    merged = out * int(first(compression, "spatial_merge_size", default=2)) ** 2
+    inner = shard.divide(number(config, "projector_hidden_size", default=out), "projector_hidden_size")
+    merged = out * number(compression, "spatial_merge_size", default=2) ** 2
     projectors = (
         Linear("multi_modal_projector.linear_1", width, (inner,), bias=True),
         Linear("multi_modal_projector.linear_2", inner, (out,), bias=True),

@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/mllama.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, text_config
 from oomedic.modules import Linear, Module, Shard, Table
 
 
@@ -14,14 +14,14 @@ def mllama(config: Config, vision: Config, shard: Shard) -> Tower:
     shape = Block(
         "vision_model.transformer.layers.0",
         width,
-        int(first(vision, "attention_heads", "num_attention_heads", default=16)),
+        number(vision, "attention_heads", "num_attention_heads", default=16),
         need(vision, "intermediate_size"),
         out="self_attn.o_proj",
         qkv_bias=False,
         out_bias=False,
     )
     layer = block(shape, shard)
-    tiles = int(first(vision, "max_num_tiles", default=4))
+    tiles = number(vision, "max_num_tiles", default=4)
     ratios = len(first(vision, "supported_aspect_ratios", default=(0,) * 8)) + 1
     positions = ((need(vision, "image_size") // size) ** 2 + 1) * width
     stem = (
@@ -35,5 +35,5 @@ def mllama(config: Config, vision: Config, shard: Shard) -> Tower:
     projector: tuple[Module, ...] = (
         Linear("multi_modal_projector", need(vision, "vision_output_dim"), (out,), bias=True),
     )
-    behind = ((*layer, Table("gates", 2)),) * int(first(vision, "num_global_layers", default=8))
+    behind = ((*layer, Table("gates", 2)),) * number(vision, "num_global_layers", default=8)
     return (stem, *((layer,) * need(vision, "num_hidden_layers")), *behind, projector)

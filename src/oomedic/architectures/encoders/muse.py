@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/muse_glimmer.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, need, number, text_config
 from oomedic.modules import WHOLE, Shard, Table
 
 
@@ -21,13 +21,13 @@ def muse_glimmer(config: Config, vision: Config, shard: Shard) -> Tower:
         mlp_parts=("mlp.c_fc", "mlp.c_proj"),
     )
     split, whole = block(shape, shard), block(shape, WHOLE)
-    pixels = 3 * int(first(vision, "patch_temporal", default=2)) * size * size
+    pixels = 3 * number(vision, "patch_temporal", default=2) * size * size
     stem = (
         Table("conv1_linear", pixels * width),
         Table("positional_embedding_vlm", need(vision, "pos_emb_height") * need(vision, "pos_emb_width") * width),
         *norm_pair(width) * 2,
     )
-    merged = width * int(first(vision, "merge_size", default=2)) ** 2
+    merged = width * number(vision, "merge_size", default=2) ** 2
     inner, out = need(config, "projector_hidden_size"), need(text_config(config), "hidden_size")
     adapter = (Table("vision_adapter", merged * inner + inner * inner), Table("vision_projection", inner * out))
     layers = need(vision, "num_hidden_layers")

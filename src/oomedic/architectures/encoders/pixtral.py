@@ -4,14 +4,14 @@ Mirrors vllm/model_executor/models/{pixtral,mistral3}.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
-from oomedic.hf_config import Config, first, need, text_config
+from oomedic.hf_config import Config, first, need, number, text_config
 from oomedic.modules import Linear, Module, Shard, Table
 
 
 def mistral3(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the tower of Mistral Small 3.1, Ministral 3 and their kin."""
     width = need(vision, "hidden_size")
-    merge = int(first(config, "spatial_merge_size", default=2)) ** 2
+    merge = number(config, "spatial_merge_size", default=2) ** 2
     merger = (Table("multi_modal_projector.norm", width), Table("patch_merger", merge * width * width))
     bias = bool(first(config, "multimodal_projector_bias", default=False))
     return (*_tower(vision, shard), (*merger, *_projector(config, width, shard, bias=bias)))

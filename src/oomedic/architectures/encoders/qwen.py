@@ -4,7 +4,7 @@ Mirrors vllm/model_executor/models/{qwen2_vl,qwen2_5_vl,qwen3_vl}.py.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
-from oomedic.hf_config import Config, first, need
+from oomedic.hf_config import Config, first, need, number, ratio
 from oomedic.modules import Buffer, Linear, Module, Shard, Table
 
 _ROTARY_ROWS = 8192
@@ -16,7 +16,7 @@ def qwen2_vl(config: Config, vision: Config, shard: Shard) -> Tower:
     """Return the tower of Qwen2-VL."""
     del config  # all is in its vision part
     width, depth, heads = need(vision, "embed_dim"), need(vision, "depth"), need(vision, "num_heads")
-    inner = round(width * float(first(vision, "mlp_ratio", default=4)))
+    inner = round(width * ratio(vision, "mlp_ratio", default=4))
     shape = Block(
         "visual.blocks.0",
         width,
@@ -71,7 +71,7 @@ def qwen3_vl(config: Config, vision: Config, shard: Shard) -> Tower:
     deep = (*deep, *norm_pair(merged))
     stem = (
         *_patches(vision, width, bias=True),
-        Table("visual.pos_embed", int(first(vision, "num_position_embeddings", default=_POSITIONS)) * width),
+        Table("visual.pos_embed", number(vision, "num_position_embeddings", default=_POSITIONS) * width),
         *norm_pair(width),
         *_rotary(width // heads),
     )
@@ -82,11 +82,11 @@ def qwen3_vl(config: Config, vision: Config, shard: Shard) -> Tower:
 
 
 def _merged(vision: Config, width: int) -> int:
-    return width * int(first(vision, "spatial_merge_size", default=2)) ** 2
+    return width * number(vision, "spatial_merge_size", default=2) ** 2
 
 
 def _patches(vision: Config, width: int, *, bias: bool) -> tuple[Module, ...]:
-    frames = int(first(vision, "temporal_patch_size", default=2))
+    frames = number(vision, "temporal_patch_size", default=2)
     return patches(width, need(vision, "patch_size", "spatial_patch_size"), bias=bias, frames=frames)
 
 
