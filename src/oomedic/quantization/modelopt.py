@@ -41,20 +41,23 @@ def _mixed(block: Block, origin: Origin) -> Scheme | None:
     listed: Mapping[str, Block] = block.get("quantized_layers") or {}
     read_here = origin.release.get("modelopt_mixed")
     kinds: dict[str, Kind] = {}
-    for name, entry in listed.items():
-        algorithm = str(entry.get("quant_algo")).upper()
-        if read_here is not None and algorithm not in read_here:
+    done: set[str] = set()
+    for listed_name, entry in listed.items():
+        # experts may be listed one by one: the stack of a layer is stored as the first of them
+        before, among_experts, _ = listed_name.partition(".experts.")
+        name = f"{before}.experts" if among_experts else listed_name
+        algorithm = str(entry.get("quant_algo")).upper() if name not in done else ""
+        done.add(name)
+        if not algorithm or (read_here is not None and algorithm not in read_here):
             continue  # this release leaves it unquantised
         kind = _kind(algorithm, entry, origin)
         if kind is None:
             return None
         kinds[short_name(name)] = kind
-    # experts may be listed one by one: the stack of a layer is stored as the first of them
-    stacked = {name.partition(".experts.")[0] + ".experts": kind for name, kind in kinds.items() if ".experts." in name}
     skips = skipper(entries(block))
 
     def kind_of(name: str) -> Kind | None:
         short = short_name(name)
-        return None if skips(name) else kinds.get(short) or stacked.get(short)
+        return None if skips(name) else kinds.get(short)
 
     return Scheme("modelopt", origin.element_bytes, kind_of, per_layer=True, kv_cache_dtype=declared_kv_dtype(block))
