@@ -87,7 +87,7 @@ def asked(case: cases.Case, library: Library, pool: float | None) -> Evidence:
         options = options._replace(kv_cache_memory=_rounded(pool))
     if options.vllm is None and case.get("vllm_version_guess"):
         options = options._replace(vllm=_guess(case["vllm_version_guess"]))
-    resolved = resolve(str(name), library.catalogue) if name else None
+    resolved = resolve(str(name), library.catalogue, (case.get("args") or {}).get("quantization")) if name else None
     command = question.command
     if case.get("engine") in {"V0", "V1"}:
         command = command._replace(environment={"VLLM_USE_V1": "1" if case["engine"] == "V1" else "0"})

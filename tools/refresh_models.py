@@ -47,17 +47,17 @@ QUANTISED = re.compile(
     r"|quantized\.w\d+a\d+|W4A16|MXFP4)$",
     re.IGNORECASE,
 )
-THREE_DIMENSIONAL = {
-    "glm4v": [8, 12, 12],
-    "glm4v_moe": [8, 12, 12],
-    "qwen2_vl": [16, 24, 24],
-    "qwen2_5_vl": [16, 24, 24],
-    "qwen3_5": [11, 11, 10],
-    "qwen3_5_moe": [11, 11, 10],
-    "qwen3_vl": [24, 20, 20],
-    "qwen3_vl_moe": [24, 20, 20],
+THREE_DIMENSIONAL: Mapping[str, Mapping[str, Any]] = {
+    "glm4v": {"mrope_section": [8, 12, 12]},
+    "glm4v_moe": {"mrope_section": [8, 12, 12]},
+    "qwen2_vl": {"mrope_section": [16, 24, 24]},
+    "qwen2_5_vl": {"mrope_section": [16, 24, 24]},
+    "qwen3_5": {"mrope_section": [11, 11, 10], "partial_rotary_factor": 0.25},
+    "qwen3_5_moe": {"mrope_section": [11, 11, 10], "partial_rotary_factor": 0.25},
+    "qwen3_vl": {"mrope_section": [24, 20, 20]},
+    "qwen3_vl_moe": {"mrope_section": [24, 20, 20]},
 }
-"""mrope_section of model types whose published configs all have it: it makes vLLM's rotary tables larger."""
+"""What all published configs of these model types say of their rotary positions: it sizes vLLM's tables."""
 GENERATIONS = ("qwen3_5", "qwen3", "qwen2")
 SAME_FAMILY = {
     "gemma2": "gemma",
@@ -200,11 +200,7 @@ def _with_sections(config: dict[str, Any]) -> dict[str, Any]:
     text = config.get("text_config")
     holder = text if isinstance(text, Mapping) else config
     key = "rope_parameters" if "rope_parameters" in holder else "rope_scaling"
-    scaling = {
-        "rope_type": "default",
-        "mrope_section": THREE_DIMENSIONAL[config["model_type"]],
-        **(holder.get(key) or {}),
-    }
+    scaling = {"rope_type": "default", **THREE_DIMENSIONAL[config["model_type"]], **(holder.get(key) or {})}
     told = {**holder, key: scaling}
     return {**config, "text_config": told} if isinstance(text, Mapping) else told
 

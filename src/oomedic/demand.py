@@ -18,11 +18,12 @@ from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
 from oomedic.graphs import graph_memory
 from oomedic.kv_plan import Layout, PlanRules, layout
+from oomedic.memory.loaded import beside_weights
 from oomedic.modules import Shard
 from oomedic.quantization import Scheme
-from oomedic.units import GIB
+from oomedic.units import GIB, Bytes
 from oomedic.version import Version
-from oomedic.weights import Stage, Weights, stage_weights, stages
+from oomedic.weights import Stage, stage_weights, stages
 
 _WHOLE_SEGMENTS_SINCE: Final = Version(0, 21, 0)
 _KNOWN_BAND: Final = 0.003
@@ -61,7 +62,7 @@ def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None
     layers = len(stack.layers) if stack else 1
     return tuple(
         _stage_demand(checkpoint, config, gpu, stack, stage)
-        for stage in (stages(layers, config.pipeline_parallel_size) if stack else (_whole(),))
+        for stage in (_stages(layers, config) if stack else (_whole(),))
     )
 
 
@@ -93,6 +94,11 @@ def request_of(config: EngineConfig, length: int) -> Request:
         max(1, config.integer("decode_context_parallel_size")),
         encoder_tokens=config.integer("max_num_batched_tokens"),
     )
+
+
+def _stages(layers: int, config: EngineConfig) -> tuple[Stage, ...]:
+    last = config.rules.weights.get("stage_remainder") == "last"
+    return stages(layers, config.pipeline_parallel_size, remainder_last=last)
 
 
 def cache_settings(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> CacheSettings:
@@ -175,15 +181,16 @@ def weights(
         return _estimated(checkpoint, config)
     whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
-    figure = _with_band(found, f"{checkpoint.where}:{checkpoint.id}")
+    beside = beside_weights(checkpoint, config, stack, scheme, stage)
+    figure = _with_band(found.allocated + beside, f"{checkpoint.where}:{checkpoint.id}")
     if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
         figure = figure.plus(_tower(checkpoint, config, scheme.element_bytes))
     return _offloaded(figure, config)
 
 
-def _with_band(found: Weights, where: str) -> Figure:
-    margin = round(found.allocated * _KNOWN_BAND)
-    return between(found.allocated - margin, found.allocated, found.allocated + margin, "computed", where)
+def _with_band(size: Bytes, where: str) -> Figure:
+    margin = round(size * _KNOWN_BAND)
+    return between(size - margin, size, size + margin, "computed", where)
 
 
 def _tower(checkpoint: Checkpoint, config: EngineConfig, element: int) -> Figure:

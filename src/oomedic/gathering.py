@@ -87,7 +87,7 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
     args = given_arguments(sources)
     checkpoint = sources.model.checkpoint if sources.model else None
     printed = known_figures(sources.events)
-    gpu, cards = find_card(_clues(sources, printed.total), catalogue)
+    gpu, cards = (None, ()) if runs_on_cpu(args) else find_card(_clues(sources, printed.total), catalogue)
     config = _config(args, checkpoint, gpu, _Engine(release, sources.events), catalogue)
     known = _with_neighbours(_known(printed, sources.options, config), sources, config, gpu)
     known, assessment, refused = _assess(checkpoint, config, gpu, known)
@@ -176,6 +176,18 @@ def model_name(args: EngineArgs) -> str | None:
     return None
 
 
+def runs_on_cpu(args: EngineArgs) -> bool:
+    """Tell whether the engine is built for CPUs: it says so where it prints its configuration."""
+    given = args.given.get("device")
+    return given is not None and given.value == "cpu"
+
+
+def quantization_given(args: EngineArgs) -> str | None:
+    """Return the method by which the engine was told that weights are stored, None where it was not."""
+    given = args.given.get("quantization")
+    return given.value if given is not None and isinstance(given.value, str) else None
+
+
 def model_facts(checkpoint: Checkpoint | None, config_quantization: Any, release: Release) -> ModelFacts:
     """Return what the engine's defaults depend on in the model."""
     if checkpoint is None:
@@ -196,7 +208,8 @@ def model_facts(checkpoint: Checkpoint | None, config_quantization: Any, release
 def _config(
     args: EngineArgs, checkpoint: Checkpoint | None, gpu: Gpu | None, engine: _Engine, catalogue: Catalogue
 ) -> EngineConfig:
-    rules = rules_at(engine.release.version, catalogue.engines())
+    platform = "cpu" if runs_on_cpu(args) else None
+    rules = rules_at(engine.release.version, catalogue.engines(), platform)
     ran = generation(engine.events)
     environment = dict(args.environment)
     if ran is not None and not rules.defaults.get("only_generation"):

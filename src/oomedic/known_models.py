@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 from oomedic.catalogue import Catalogue, Model
 from oomedic.checkpoint import Checkpoint
 from oomedic.model_names import is_extension_of
+from oomedic.quantization import method_of, quantization_block
 from oomedic.storage_words import quantization_of
 
 How = Literal["exact", "stored", "behind", "nearest"]
@@ -22,17 +23,18 @@ class Resolved(NamedTuple):
     nearest: tuple[str, ...] = ()
 
 
-def resolve(name: str, catalogue: Catalogue) -> Resolved:
+def resolve(name: str, catalogue: Catalogue, quantization: str | None = None) -> Resolved:
     """Look a model up in the catalogue.
 
-    The nearest known id is taken only when it says all that the given name says and more ("…-17B-Instruct" for
-    "…-17B-16E-Instruct"); the caller must say so.
+    ``quantization`` is the engine's argument: a copy that stores its weights by another method is not the known one of
+    that name. The nearest known id is taken only when it says all that the given name says and more
+    ("…-17B-Instruct" for "…-17B-16E-Instruct"); the caller must say so.
     """
     exact = catalogue.model(name)
     if exact is not None:
         return Resolved(name, checkpoint_of(exact), "exact")
     behind = catalogue.model_behind(name)
-    if behind is not None:
+    if behind is not None and _stores_so(behind, quantization):
         return Resolved(name, checkpoint_of(behind), "behind")
     stored = _stored(name, catalogue)
     if stored is not None:
@@ -43,6 +45,11 @@ def resolve(name: str, catalogue: Catalogue) -> Resolved:
         if model is not None:
             return Resolved(name, checkpoint_of(model), "nearest", nearest)
     return Resolved(name, None, None, nearest)
+
+
+def _stores_so(model: Model, quantization: str | None) -> bool:
+    method = method_of(quantization_block(model.config))
+    return quantization is None or method is None or method == method_of({"quant_method": quantization})
 
 
 def _stored(name: str, catalogue: Catalogue) -> Resolved | None:

@@ -1,0 +1,107 @@
+"""What stays on a GPU after loading beside the model's own weights: LoRA slots, copies for MLA, buffers for images.
+
+"Model loading took X GiB" counts them too.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from oomedic.architectures import Stack
+from oomedic.checkpoint import Checkpoint
+from oomedic.engine import EngineConfig
+from oomedic.hf_config import Config, first
+from oomedic.modules import Experts, Linear, Module
+from oomedic.quantization import Scheme
+from oomedic.units import Bytes
+from oomedic.weights import Stage, allocated
+
+_LORA_DTYPE_BYTES: Final = 2
+_DEFAULT_RANK: Final = 16
+
+
+def beside_weights(checkpoint: Checkpoint, config: EngineConfig, stack: Stack, scheme: Scheme, stage: Stage) -> Bytes:
+    """Return the bytes on one rank of a stage."""
+    held = _lora_slots(config, stack, stage) + _latent_copies(checkpoint, config, scheme, stage)
+    return held + (_deepstack(checkpoint, config, scheme) if stage.is_first else 0)
+
+
+def _lora_slots(config: EngineConfig, stack: Stack, stage: Stage) -> Bytes:
+    """Return what max_loras adapters of max_lora_rank take (vllm/lora/layers): A and B beside each matrix.
+
+    A of a fused matrix is kept once for each part. Slots are zeroed tensors that exist without any adapter. V0 made
+    them after it had measured its weights (vllm/worker/model_runner.py load_model) and counted them nowhere.
+    """
+    if not config.flag("enable_lora") or config.generation == "V0":
+        return 0
+    slots = max(1, config.integer("max_loras"))
+    width = (config.integer("max_lora_rank") or _DEFAULT_RANK) * slots * _LORA_DTYPE_BYTES
+    experts = bool(config.rules.weights.get("lora_experts"))
+    return sum(
+        allocated(width * elements)
+        for modules in _adapted(stack, stage)
+        for module in modules
+        for elements in _lora_elements(module, with_experts=experts)
+    )
+
+
+def _adapted(stack: Stack, stage: Stage) -> Iterable[tuple[Module, ...]]:
+    if stage.is_first:
+        yield stack.first
+    yield from (stack.layers[index].modules for index in range(stage.start, stage.end))
+    if stage.is_last:
+        yield stack.first if stack.tied else stack.last
+
+
+def _lora_elements(module: Module, *, with_experts: bool) -> Iterable[int]:
+    """Yield the elements of each tensor per unit of rank."""
+    if isinstance(module, Linear):
+        yield from (module.inputs for _ in module.outputs)
+        yield from module.outputs
+    elif isinstance(module, Experts) and with_experts:
+        parts = 2 if module.gated else 1
+        for _ in range(parts):
+            yield module.experts * module.hidden
+            yield module.experts * module.width
+        yield module.experts * module.width
+        yield module.experts * module.hidden
+
+
+def _latent_copies(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme, stage: Stage) -> Bytes:
+    """Return the matrices that MLA makes of kv_b_proj after loading.
+
+    Up to 0.7.3 projections were multiplied with each other and kept beside the originals
+    (vllm/attention/backends/mla/utils.py at 0.7.1); since then the two halves of kv_b_proj are copies only where it is
+    quantised (vllm/v1/attention/backends/mla/common.py).
+    """
+    kept = config.rules.weights.get("latent_copies")
+    text = checkpoint.text
+    rank = int(first(text, "kv_lora_rank", default=0))
+    if not kept or not rank:
+        return 0
+    heads = int(first(text, "num_attention_heads", default=0)) // config.tensor_parallel_size
+    halves = rank * heads * (int(text["qk_nope_head_dim"]) + int(text["v_head_dim"]))
+    stored = scheme.kind_of("model.layers.0.self_attn.kv_b_proj") is not None
+    if kept == "products":
+        layer = halves * 2 + _products(text, heads, rank, 1 if stored else 2)
+    else:
+        layer = halves * 2 if stored else 0
+    return layer * (stage.end - stage.start)
+
+
+def _products(text: Config, heads: int, rank: int, element: int) -> Bytes:
+    """Return W_Q_UK, W_UV_O, which are quantised again where the originals are, and W_QR, which is not."""
+    query = int(first(text, "q_lora_rank", default=0) or first(text, "hidden_size", default=0))
+    hidden = int(first(text, "hidden_size", default=0))
+    rotated = int(first(text, "qk_rope_head_dim", default=0))
+    return element * heads * rank * (query + hidden) + 2 * query * heads * rotated
+
+
+def _deepstack(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> Bytes:
+    """Return the buffers that carry features of several vision layers past the first decoder layers.
+
+    One row of hidden_size for each token of a batch and each of the layers (vllm/model_executor/models/qwen3_vl.py).
+    """
+    vision: Mapping[str, Any] = checkpoint.config.get("vision_config") or {}
+    levels = len(vision.get("deepstack_visual_indexes") or ())
+    row = int(first(checkpoint.text, "hidden_size", default=0)) * scheme.element_bytes
+    return levels * allocated(config.integer("max_num_batched_tokens") * row)
