@@ -32,16 +32,18 @@ def relevant(causes: Iterable[tuple[str, tuple[str, ...]]], events: Iterable[Eve
 
     Args:
         causes: pairs of a module's name and the signatures that it reads.
-        events: of the life at hand; without any, every cause is asked.
+        events: of the life at hand; without a log every cause is asked.
     """
-    seen = {event.signature for event in events}
+    told = tuple(events)
+    logged = any(event.source is None for event in told)
+    seen = {event.signature for event in told} if logged else set()
     return tuple(module for module, reads in causes if not seen or not reads or seen & set(reads))
 
 
 def first_error(events: Iterable[Event]) -> Claim | None:
     """Return the first line that tells of an error, never a wrapper; None when none was printed."""
     event = next((event for event in events if event.kind in _ERRORS and event.signature != "traceback_start"), None)
-    return None if event is None else claim("diagnosis.first-error", f"log:{event.line}", text=event.quote)
+    return None if event is None else claim("diagnosis.first-error", event.where, text=event.quote)
 
 
 def crashed(events: Sequence[Event]) -> bool:

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from oomedic import __version__
 from oomedic.arguments import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
+from oomedic.budgeting import compute_budget
 from oomedic.catalogue import Catalogue
 from oomedic.checkpoint import Checkpoint
 from oomedic.figure import Figure, exactly
 from oomedic.gathering import EngineOptions
-from oomedic.pipeline import Library, Log, Manifest, Question, compute_budget, diagnose_crash
+from oomedic.pipeline import diagnose_crash
+from oomedic.question import Library, Log, Manifest, Question
 from oomedic.reports.page import as_markdown
 from oomedic.result import Report
 from oomedic.sources.builtin import load

@@ -41,6 +41,7 @@ def _result(result: Result, style: Style, *, many: bool) -> Iterator[str]:
     yield from _headline(result, style, many=many)
     if result.diagnosis is not None:
         yield from _evidence(result, style)
+    yield from _notes(result, style)
     yield from _budget(result, style)
     if result.plan is not None:
         yield from _plan(result.plan, style)
@@ -99,6 +100,13 @@ def _evidence(result: Result, style: Style) -> Iterator[str]:
         yield ""
         yield _heading("also", style)
         yield from table([[f"{each.code} {each.name}", f"({each.confidence})", _first(each, style)] for each in others])
+
+
+def _notes(result: Result, style: Style) -> Iterator[str]:
+    if result.notes:
+        yield ""
+        yield _heading("notes", style)
+        yield from _claims(result.notes, style)
 
 
 def _first(finding: Finding, style: Style) -> str:

@@ -9,7 +9,7 @@ from oomedic.checkpoint import Checkpoint
 from oomedic.errors import UsageError
 from oomedic.figure import Figure, exactly
 from oomedic.gathering import EngineOptions
-from oomedic.pipeline import Library
+from oomedic.question import Library
 from oomedic.units import parse_size
 from oomedic.version import parse_version
 

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from oomedic.budgeting import compute_budget
 from oomedic.entrypoints.commands.asking import engine_args, engine_options, given_checkpoint, library
 from oomedic.entrypoints.terminal import catalogue, show
-from oomedic.pipeline import Question, compute_budget
+from oomedic.question import Question
 
 if TYPE_CHECKING:
     from argparse import Namespace
