@@ -1,0 +1,140 @@
+"""From a question to what is known of each life: logs taken apart, workloads read, facts put beside them."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from oomedic.catalogue import Catalogue
+from oomedic.evidence import Evidence, Subject
+from oomedic.gathering import EngineOptions, Sources, gather, given_arguments, model_name, quantization_given
+from oomedic.given import NOTHING_GIVEN
+from oomedic.known_models import Resolved, resolve
+from oomedic.lives import split_lives
+from oomedic.question import Library, Log, Manifest, Question
+from oomedic.signatures import Event, Signatures
+from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.observed.facts import Observed
+    from oomedic.observed.reading import Seen
+    from oomedic.observed.telling import About
+
+
+class Life(NamedTuple):
+    """One life of one container, or a configuration that has not run: ``events`` of its log and of what was seen.
+
+    ``number`` counts the lives of a log that holds several.
+    """
+
+    events: tuple[Event, ...] = ()
+    number: int | None = None
+    workload: Workload | None = None
+    observed: "Observed | None" = None
+    about: "About | None" = None
+
+
+def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
+    """Return every life of every log, each with its workload; without a log one for each workload.
+
+    What was seen beside the logs belongs to the last life: a status tells how that one ended.
+
+    Raises:
+        InputError: when an input cannot be read.
+    """
+    seen = _seen(question, library.catalogue)
+    workloads = tuple(workloads_of(question.manifests, library.catalogue)) or (seen.workloads if seen else ())
+    signatures = Signatures(library.catalogue.signatures()) if question.logs or seen else None
+    lives = [
+        life._replace(workload=_workload_of(life.events, workloads))
+        for log in question.logs
+        if signatures is not None
+        for life in _lives(log, signatures)
+    ]
+    if not lives:
+        chosen = workloads if not question.logs and seen is None else (_workload_of((), workloads),)
+        lives = [Life(workload=workload) for workload in chosen or (None,)]
+    if seen is not None and signatures is not None:
+        lives[-1] = _with_facts(lives[-1], seen.observed, signatures)
+    return tuple(lives)
+
+
+def workloads_of(manifests: Sequence[Manifest], catalogue: Catalogue) -> Iterator[Workload]:
+    """Yield the engines of manifests.
+
+    Raises:
+        InputError: when a manifest cannot be read.
+    """
+    if not manifests:
+        return
+    from oomedic.manifest import read_workloads  # YAML is loaded only where a manifest is given
+
+    for manifest in manifests:
+        yield from read_workloads(manifest.text, manifest.path, catalogue.arguments)
+
+
+def evidence_of(question: Question, library: Library, life: Life) -> Evidence:
+    """Put together all that is known of one life.
+
+    Raises:
+        UnknownName: for a GPU that the user named.
+    """
+    sources = Sources(
+        Subject(life=life.number),
+        life.events,
+        question.command,
+        life.workload,
+        None,
+        question.options,
+        life.observed,
+        life.about,
+    )
+    return gather(sources._replace(model=_model(question, sources, library)), library.catalogue)
+
+
+def _seen(question: Question, catalogue: Catalogue) -> "Seen | None":
+    if not question.beside:
+        return None
+    from oomedic.observed.reading import read_beside  # only where there is something beside the log
+
+    return read_beside(question.beside, catalogue.arguments)
+
+
+def _lives(log: Log, signatures: Signatures) -> Iterator[Life]:
+    lives = split_lives(tuple(signatures.read(log.chunks)))
+    for number, events in enumerate(lives, start=1):
+        yield Life(events, number if len(lives) > 1 else None)
+
+
+def _with_facts(life: Life, observed: "Observed", signatures: Signatures) -> Life:
+    """Add what was seen to the events of a life, behind the last line of its log."""
+    from oomedic.observed.reading import whom  # see _seen
+    from oomedic.observed.telling import log_of_status, told
+
+    about = whom(observed, life.workload)
+    logged = life.events or tuple(log_of_status(about, signatures))
+    after = max((event.line for event in logged), default=0)
+    facts = told(observed, about, signatures, after)
+    return life._replace(events=(*logged, *facts), observed=observed, about=about)
+
+
+def _workload_of(events: Sequence[Event], workloads: tuple[Workload, ...]) -> Workload | None:
+    """Return the workload that a log belongs to: the one with the model that it names, else the first engine."""
+    supported = [workload for workload in workloads if workload.supported] or list(workloads)
+    sources = Sources(Subject(), tuple(events), NOTHING_GIVEN, None, None, EngineOptions())
+    named = model_name(given_arguments(sources))
+    same = [workload for workload in supported if named and named in {workload.model, workload.served_name}]
+    return next(iter(same or supported), None)
+
+
+def _model(question: Question, sources: Sources, library: Library) -> Resolved | None:
+    """Find the model: given as a config, catalogued, or on the hub; the nearest known one where nothing else is."""
+    given = given_arguments(sources)
+    name = model_name(given)
+    if question.checkpoint is not None:
+        return Resolved(name or question.checkpoint.id, question.checkpoint, "exact")
+    if name is None:
+        return None
+    found = resolve(name, library.catalogue, quantization_given(given))
+    if found.how in {"exact", "behind"} or library.hub is None:
+        return found
+    fetched = library.hub.checkpoint(name)
+    return found if fetched is None else Resolved(name, fetched, "exact")
