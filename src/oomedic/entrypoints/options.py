@@ -85,7 +85,9 @@ def _command(name: str) -> _Parser:
 
 
 def _diagnose(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", nargs="*", metavar="FILE", help="logs or manifests; - reads standard input")
+    parser.add_argument(
+        "target", nargs="*", metavar="FILE", help="logs, manifests, folders of them; - is standard input"
+    )
     parser.add_argument("--logs", action="append", default=[], metavar="FILE", help="a log of the crashed container")
     parser.add_argument("--manifest", action="append", default=[], metavar="FILE", help="the workload's manifest")
     _engine(parser)
@@ -101,7 +103,7 @@ def _budget(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="+", metavar="PATH", help="manifests; - reads standard input")
+    parser.add_argument("path", nargs="+", metavar="PATH", help="manifests, or folders of them; - reads standard input")
     _common(parser)
 
 

@@ -2,24 +2,75 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from oomedic.checkpoint import Checkpoint
-from oomedic.errors import InputError
-from oomedic.pipeline import Log, Manifest
+from oomedic.errors import InputError, UsageError
+from oomedic.question import Log, Manifest
+from oomedic.sources.compression import decompressed
 
 _CHUNK = 4 * 1024 * 1024
 _MANIFEST_LIMIT = 64 * 1024 * 1024
+_CONFIG_LIMIT = 64 * 1024 * 1024
 _BINARY_SHARE = 0.3
 _SAMPLE = 64 * 1024
+_MANIFESTS = (".yaml", ".yml", ".json")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r\x1b\x08\x0c"))
+
+
+def is_manifest(path: str) -> bool:
+    """Tell a manifest from a log by its name."""
+    return path.lower().endswith(_MANIFESTS)
+
+
+def in_folders(paths: Iterable[str]) -> list[str]:
+    """Return the paths with every folder replaced by the files in it and below it, hidden ones left out.
+
+    Raises:
+        InputError: ``folder-empty``.
+    """
+    found: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            found.append(path)
+            continue
+        inside = sorted(
+            os.path.join(folder, name)
+            for folder, folders, names in os.walk(path)
+            if not _hide(folders)
+            for name in names
+            if not name.startswith(".")
+        )
+        if not inside:
+            raise InputError("folder-empty", path=path)
+        found += inside
+    return found
+
+
+def _hide(folders: list[str]) -> bool:
+    """Keep ``os.walk`` from going into hidden folders."""
+    folders[:] = [name for name in folders if not name.startswith(".")]
+    return False
+
+
+def once(paths: Iterable[str]) -> None:
+    """Refuse to read standard input for two things.
+
+    Raises:
+        UsageError: ``stdin-twice``.
+    """
+    if list(paths).count("-") > 1:
+        raise UsageError("stdin-twice")
 
 
 def open_log(path: str) -> Log:
     """Return a log, read in pieces as it is consumed; ``-`` is standard input.
 
     Raises:
-        InputError: ``file-missing``, ``file-unreadable`` or ``not-a-log``.
+        InputError: ``file-missing``, ``file-unreadable``, ``is-a-folder``, ``not-a-log``, ``compressed-unreadable`` or
+            ``zstd-unsupported``; what lies in the content is found while it is read.
     """
     if path == "-":
         return Log("-", _checked(sys.stdin.buffer, "standard input"))
@@ -31,19 +82,17 @@ def read_manifest(path: str) -> Manifest:
     """Return a manifest file; ``-`` is standard input.
 
     Raises:
-        InputError: ``file-missing``, ``file-unreadable`` or ``manifest-too-large``.
+        InputError: ``file-missing``, ``file-unreadable``, ``is-a-folder`` or ``manifest-too-large``.
     """
-    if path == "-":
-        return Manifest("-", sys.stdin.buffer.read(_MANIFEST_LIMIT).decode("utf-8", "replace"))
-    _require(path)
+    if path != "-":
+        _require(path)
     try:
-        with open(path, "rb") as file:
-            content = file.read(_MANIFEST_LIMIT + 1)
+        content = sys.stdin.buffer.read(_MANIFEST_LIMIT + 1) if path == "-" else _bytes(path, _MANIFEST_LIMIT + 1)
     except OSError as error:
         raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
     if len(content) > _MANIFEST_LIMIT:
         raise InputError("manifest-too-large", path=path)
-    return Manifest(path, content.decode("utf-8", "replace"))
+    return Manifest(path, _text(content))
 
 
 def read_checkpoint(path: str) -> Checkpoint:
@@ -54,51 +103,79 @@ def read_checkpoint(path: str) -> Checkpoint:
     """
     import json  # only where a config is read
 
+    path = os.path.expanduser(path)
     folder, file = (path, os.path.join(path, "config.json")) if os.path.isdir(path) else (os.path.dirname(path), path)
     _require(file)
     try:
-        config = json.loads(_content(file))
+        config = json.loads(_text(_bytes(file, _CONFIG_LIMIT)))
         separate = os.path.join(folder, "hf_quant_config.json")
-        if os.path.exists(separate):
-            config["hf_quant_config"] = json.loads(_content(separate))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise InputError("config-unreadable", path=file, reason=str(error)) from error
+        beside = json.loads(_text(_bytes(separate, _CONFIG_LIMIT))) if os.path.exists(separate) else None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError("config-unreadable", path=file, reason=str(reason)) from error
     if not isinstance(config, dict):
         raise InputError("config-unreadable", path=file, reason="not a JSON object")
+    if isinstance(beside, dict):
+        config["hf_quant_config"] = beside
     return Checkpoint(os.path.basename(os.path.abspath(folder)), config, file)
 
 
 def write_atomically(path: str, text: str) -> None:
     """Write a file as a whole or not at all: a temporary file beside it takes its place, with its mode and owner.
 
-    Raises:
-        InputError: ``file-unreadable`` when the folder or the file does not allow it.
-    """
-    from tempfile import NamedTemporaryFile  # only where something is written
+    A link stays a link: what it points at is replaced.
 
-    folder = os.path.dirname(path) or "."
+    Raises:
+        InputError: ``file-unwritable`` when the folder or the file does not allow it.
+    """
+    from contextlib import suppress  # only where something is written
+    from tempfile import NamedTemporaryFile
+
+    path = os.path.realpath(path)
+    made: str | None = None
     try:
-        with NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8", newline="") as file:
+        with NamedTemporaryFile(
+            "w", dir=os.path.dirname(path), delete=False, encoding="utf-8", newline="", errors="surrogateescape"
+        ) as file:
+            made = file.name
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         if os.path.exists(path):
-            status = os.stat(path)
-            os.chmod(file.name, status.st_mode)
-            os.chown(file.name, status.st_uid, status.st_gid)
-        os.replace(file.name, path)
+            _like(path, made)
+        os.replace(made, path)
     except OSError as error:
-        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+        if made is not None:
+            with suppress(OSError):
+                os.unlink(made)
+        raise InputError("file-unwritable", path=path, reason=str(error.strerror)) from error
+
+
+def _like(path: str, made: str) -> None:
+    """Give a new file the mode and the owner of the one that it replaces."""
+    status, own = os.stat(path), os.stat(made)
+    os.chmod(made, status.st_mode & 0o7777)
+    if (status.st_uid, status.st_gid) != (own.st_uid, own.st_gid):
+        os.chown(made, status.st_uid, status.st_gid)
 
 
 def _require(path: str) -> None:
     if not os.path.exists(path):
         raise InputError("file-missing", path=path)
     if os.path.isdir(path):
-        raise InputError("file-unreadable", path=path, reason="it is a folder")
+        raise InputError("is-a-folder", path=path)
 
 
-def _content(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+def _bytes(path: str, limit: int) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(limit)
+
+
+def _text(content: bytes) -> str:
+    """Decode UTF-8, or UTF-16 with a byte order mark, as PowerShell writes files."""
+    if content.startswith(_UTF16):
+        return content.decode("utf-16", "replace")
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def _read(path: str) -> Iterator[bytes]:
@@ -112,7 +189,7 @@ def _read(path: str) -> Iterator[bytes]:
 def _checked(file: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield the pieces of a log; what begins like a binary file is refused."""
     first = True
-    while piece := file.read(_CHUNK):
+    for piece in decompressed(iter(lambda: file.read(_CHUNK), b""), name):
         if first and _looks_binary(piece[:_SAMPLE]):
             raise InputError("not-a-log", path=name)
         first = False
@@ -120,9 +197,13 @@ def _checked(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _looks_binary(sample: bytes) -> bool:
-    """Tell whether many bytes are no text: control characters other than tab, line ends, escape and backspace."""
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+    """Tell whether much of it is no text: bytes that are no UTF-8, and control characters that no log holds.
+
+    NUL bytes do not count: a log that was cut while it was written begins with many of them.
+    """
+    if sample.startswith(_UTF16):
         return False
-    text = set(b"\t\n\r\x1b\x08\x0c") | set(range(0x20, 0x100))
-    strange = sum(byte not in text for byte in sample)
-    return strange > len(sample) * _BINARY_SHARE
+    written = sample.replace(b"\0", b"")
+    text = written.decode("utf-8", "replace")
+    strange = text.count("\ufffd") + len(written) - len(written.translate(None, _CONTROLS))
+    return strange > len(text) * _BINARY_SHARE

@@ -7,22 +7,23 @@ from oomedic.entrypoints.terminal import catalogue, show
 from oomedic.errors import UsageError
 from oomedic.pipeline import Question, diagnose_crash
 from oomedic.result import Report, Result
-from oomedic.sources.files import open_log, read_manifest
+from oomedic.sources.files import in_folders, is_manifest, once, open_log, read_manifest
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 _SURE = ("certain", "likely", "possible", "never")
-_MANIFESTS = (".yaml", ".yml", ".json")
 
 
 def run(options: "Namespace") -> int:
     """Diagnose and return the exit status."""
     facts = catalogue(options)
-    logs = [*options.logs, *(path for path in options.target if not path.endswith(_MANIFESTS))]
-    manifests = [*options.manifest, *(path for path in options.target if path.endswith(_MANIFESTS))]
+    targets = in_folders(options.target)
+    logs = [*options.logs, *(path for path in targets if not is_manifest(path))]
+    manifests = [*in_folders(options.manifest), *filter(is_manifest, targets)]
     if not logs and not manifests and not options.engine and not options.model:
         raise UsageError("nothing-asked")
+    once((*logs, *manifests))
     question = Question(
         tuple(map(open_log, logs)),
         tuple(map(read_manifest, manifests)),

@@ -6,7 +6,7 @@ from oomedic import __version__
 from oomedic.entrypoints.colours import colours
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show, write
 from oomedic.pipeline import Library, inspect_manifests
-from oomedic.sources.files import read_manifest
+from oomedic.sources.files import in_folders, is_manifest, once, read_manifest
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def run(options: "Namespace") -> int:
     """Read the manifests and show what they say."""
     facts = catalogue(options)
-    report = inspect_manifests(tuple(map(read_manifest, options.path)), Library(facts, __version__))
+    once(options.path)
+    named = set(options.path)
+    paths = [path for path in in_folders(options.path) if path in named or is_manifest(path)]
+    report = inspect_manifests(tuple(map(read_manifest, paths)), Library(facts, __version__))
     if options.output != "text":
         show(report, options, facts)
         return 0
