@@ -16,11 +16,12 @@ from oomedic.gpu import Gpu
 from oomedic.known import NOTHING_KNOWN, Check, Known
 from oomedic.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
 from oomedic.memory.budget import Budget, Device, ItemName, available_memory, budget_of, parts_of, requested_memory
-from oomedic.printed_cache import plan_of
+from oomedic.printed_cache import plan_of, sharpened
 from oomedic.units import Bytes
 
 Outcome = Literal["starts", "crashes", "unknown"]
 _SHARE: Final = "gpu_memory_utilization"
+_LEAST_KNOWN_FIRST: Final[tuple[ItemName, ...]] = ("activation", "non_torch", "weights")
 _PARTS: Final[tuple[ItemName, ...]] = ("weights", "non_torch", "activation", "cuda_graphs")
 
 
@@ -60,6 +61,15 @@ def assess(
     return worst if known.died is None else _judged(worst, settled(worst.checks, known))
 
 
+def assess_demands(asked: Sequence[Demand], config: EngineConfig, gpu: Gpu | None) -> Assessment:
+    """Assess what the pipeline stages ask for, where nothing printed is known: for a search over many cards.
+
+    ``asked`` as ``demands`` returned it for a configuration and card that differ in nothing it depends on.
+    """
+    device = _device(config, gpu, NOTHING_KNOWN)
+    return min((_stage(demand, config, device, NOTHING_KNOWN) for demand in asked), key=_room)
+
+
 def calibrate(checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known) -> Known:
     """Work out once by how much the formulas missed what the baseline run printed, and where it died.
 
@@ -69,7 +79,10 @@ def calibrate(checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known) -> K
     baseline = known.baseline
     if baseline is None:
         return known
-    known = known._replace(corrections=_corrections(checkpoint, gpu, known, _device(baseline, gpu, known)))
+    asked = demands(checkpoint, baseline, gpu)
+    if len(asked) == 1:
+        known = known._replace(pool=_sharpened(known, asked[0].cut, baseline))
+    known = known._replace(corrections=_corrections(asked[0], known, _device(baseline, gpu, known)))
     return known._replace(before=_by_the_formulas(checkpoint, baseline, gpu, known).checks)
 
 
@@ -119,22 +132,30 @@ def _device(config: EngineConfig, gpu: Gpu | None, known: Known) -> Device:
     return Device(total, free, known.held_by_others)
 
 
-def _corrections(
-    checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known, device: Device
-) -> Mapping[ItemName, Bytes]:
+def _sharpened(known: Known, cut: Layout | None, baseline: EngineConfig) -> Figure | None:
+    length = baseline.max_model_len
+    if cut is None or length is None or baseline.integer("num_gpu_blocks_override"):
+        return known.pool
+    return sharpened(known, cut, request_of(baseline, length), plan_rules(baseline))
+
+
+def _corrections(demand: Demand, known: Known, device: Device) -> Mapping[ItemName, Bytes]:
     """Return by how much the formulas missed what the baseline run printed, for the parts that it printed.
 
-    Where only the pool was printed, what it leaves unexplained is taken as activation.
+    What a printed pool leaves unexplained is taken as activation; where the parts took too much even without any, the
+    next that were not printed take less.
     """
     if known.baseline is None:
         return {}
-    computed = parts_of(demands(checkpoint, known.baseline, gpu)[0])
+    computed = parts_of(demand)
     corrected: dict[ItemName, Figure | None] = {name: known.part(name) or computed[name] for name in _PARTS}
     available = available_memory(requested_memory(device.total, known.baseline), corrected, known.baseline)
-    activation = corrected["activation"]
-    if known.pool is not None and available is not None and known.activation is None and activation is not None:
-        gap = available.value - known.pool.value
-        corrected["activation"] = exactly(max(0, activation.value + gap), "computed", "rest of the printed run")
+    gap = available.value - known.pool.value if known.pool is not None and available is not None else 0
+    for name in _LEAST_KNOWN_FIRST:
+        figure = corrected[name]
+        if gap and figure is not None and known.part(name) is None:
+            corrected[name] = exactly(max(0, figure.value + gap), "computed", "rest of the printed run")
+            gap = min(0, figure.value + gap)
     pairs = ((name, corrected[name], computed[name]) for name in _PARTS)
     return {name: one.value - two.value for name, one, two in pairs if one and two and one is not two}
 

@@ -40,6 +40,8 @@ def capture_sizes(config: EngineConfig, speculative: int = 0, model: CapturedMod
     """Return the batch sizes that are captured; none in eager mode."""
     if config.flag("enforce_eager") or _asked(config, "cudagraph_mode") == "NONE":
         return ()
+    if config.rules.graphs["capture"] == "none":
+        return ()
     seqs, tokens = config.integer("max_num_seqs"), config.integer("max_num_batched_tokens")
     if config.generation == "V0":
         return _grid(min(256, seqs))

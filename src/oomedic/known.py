@@ -33,8 +33,9 @@ class Known(NamedTuple):
     """Figures and facts about a run.
 
     ``baseline`` is the configuration of the run that printed them. ``weights`` is per rank. ``pool`` is the memory
-    that the engine said it has for its KV cache, ``cache`` what it said about one request. ``died`` is the phase in
-    which the run died, and ``missing`` what it lacked there: earlier phases were passed, whatever the formulas say.
+    that the engine said it has for its KV cache, ``tokens`` how many that holds, ``cache`` what it said about one
+    request. ``died`` is the phase in which the run died, and ``missing`` what it lacked there: earlier phases were
+    passed, whatever the formulas say.
     ``other_weights`` when the run shows that what it loaded is not the checkpoint as we know it, so that the size of
     its weights is unknown. ``corrections`` (by how much the formulas missed each printed part) and ``before`` (the
     steps of that run by the formulas) are worked out by ``assessment.calibrate``.
@@ -49,6 +50,7 @@ class Known(NamedTuple):
     cuda_graphs: Figure | None = None
     pool: Figure | None = None
     cache: PrintedCache | None = None
+    tokens: int | None = None
     baseline: EngineConfig | None = None
     died: str | None = None
     missing: Bytes | None = None

@@ -1,9 +1,12 @@
 """A cache plan from the engine's own words, for a model whose layers are not known."""
 
+from bisect import bisect_left
+
+from oomedic.attention import Request
 from oomedic.engine import EngineConfig
 from oomedic.figure import Figure
 from oomedic.known import Known, PrintedCache
-from oomedic.kv_plan import KvPlan
+from oomedic.kv_plan import KvPlan, Layout, PlanRules, plan
 from oomedic.units import Bytes
 
 
@@ -32,6 +35,28 @@ def plan_of(known: Known, available: Figure | None, config: EngineConfig) -> KvP
 
 _SAME_NEED = frozenset({"max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"})
 """Settings that do not change what one request needs."""
+
+
+def sharpened(known: Known, cut: Layout, request: Request, rules: PlanRules) -> Figure | None:
+    """Return the printed pool as the printed tokens tell it, to one block: GiB are printed with two decimals.
+
+    It stays as it is where no pool of about that size could hold exactly these tokens.
+    """
+    pool, tokens = known.pool, known.tokens
+    if pool is None or tokens is None or not cut.bytes_per_block:
+        return pool
+    block = cut.bytes_per_block
+    possible = range(max(0, pool.low // block), max(0, pool.high // block) + 1)
+    index = bisect_left(possible, tokens, key=lambda blocks: _tokens_of(cut, blocks, request, rules))
+    if index == len(possible) or _tokens_of(cut, possible[index], request, rules) != tokens:
+        return pool
+    least = max(pool.low, possible[index] * block)
+    most = min(pool.high, (possible[index] + 1) * block - 1)
+    return pool._replace(value=min(max(pool.value, least), most), low=least, high=most)
+
+
+def _tokens_of(cut: Layout, blocks: int, request: Request, rules: PlanRules) -> int:
+    return plan(cut, blocks * cut.bytes_per_block, request, rules).tokens
 
 
 def _in_tokens(tokens: int, length: int, size: int) -> KvPlan:

@@ -13,6 +13,8 @@ _TOTALS = (
     "v0_memory_requested",
     "v0_memory_profile_sums",
     "memory_account",
+    "cpu_kv_space",
+    "cpu_kv_space_measured",
     *OOM_SIGNATURES,
 )
 
@@ -46,6 +48,7 @@ def known_figures(events: Sequence[Event]) -> Known:
         ),
         pool=pool(events),
         cache=cache(events),
+        tokens=min((tokens for event in events if (tokens := _tokens(event)) is not None), default=None),
     )
 
 
@@ -69,8 +72,14 @@ def pool(events: Sequence[Event]) -> Figure | None:
         ("v0_memory_profile", "kv_cache"),
         ("v0_memory_profile_sums", "kv_cache"),
         ("kv_cache_given", "kv_cache"),
+        ("cpu_kv_space", "kv_cache"),
+        ("cpu_kv_space_measured", "kv_cache"),
         ("kv_cache_too_small", "available"),
     )
+
+
+def _tokens(event: Event) -> int | None:
+    return count(event, "tokens") if event.signature == "kv_cache_size" else None
 
 
 def _activation(events: Sequence[Event], weights: Figure | None) -> Figure | None:

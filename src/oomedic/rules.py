@@ -34,27 +34,27 @@ class EngineRules(NamedTuple):
         return f"engines/{self.sources.get(f'{table}.{key}', self.changed)}.toml:{table}.{key}"
 
 
-def rules_at(version: Version, rows: Sequence[Table]) -> EngineRules:
+def rules_at(version: Version, rows: Sequence[Table], platform: str | None = None) -> EngineRules:
     """Fold the rows of all releases up to ``version``; a release older than the first gets the first.
 
     Args:
         version: the release asked for.
         rows: one table per file of data/engines, each with its ``version``, in any order.
+        platform: "cpu" where it is known to run there: tables like ``[cpu.cache]`` then outrank ``[cache]``.
     """
+    ordered = _ordered(rows)
+    if not ordered:
+        raise ValueError("no engine rows")
+    held = [(release, row) for release, row in ordered if release <= version] or ordered[:1]
+    own = [(release, row.get(platform, {})) for release, row in held] if platform else []
     merged: dict[str, dict[str, Any]] = {name: {} for name in _TABLES}
     sources: dict[str, Version] = {}
-    changed: Version | None = None
-    for release, row in _ordered(rows):
-        if changed is not None and release > version:
-            break
-        changed = release
+    for release, row in (*held, *own):
         for name in _TABLES:
             for key, value in row.get(name, {}).items():
                 merged[name][key] = value
                 sources[f"{name}.{key}"] = release
-    if changed is None:
-        raise ValueError("no engine rows")
-    return EngineRules(version, changed, **merged, sources=sources)
+    return EngineRules(version, held[-1][0], **merged, sources=sources)
 
 
 def releases(rows: Iterable[Table]) -> tuple[Version, ...]:

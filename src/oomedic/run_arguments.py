@@ -5,6 +5,7 @@ from typing import Final
 
 from oomedic.arguments import EngineArgs, Given, merge, read_arguments_repr, read_config_repr, read_namespace_repr
 from oomedic.fields import text
+from oomedic.figure import Figure
 from oomedic.signatures import Event
 
 _STATED: Final = (
@@ -17,6 +18,7 @@ _STATED: Final = (
     ("warm_up_out_of_memory", "requests", "max_num_seqs"),
     ("mamba_blocks_too_few", "max_num_seqs", "max_num_seqs"),
     ("chunked_prefill", "max_num_batched_tokens", "max_num_batched_tokens"),
+    ("cpu_kv_space", "kv_cache", "kv_cache_memory_bytes"),
 )
 
 
@@ -41,6 +43,7 @@ def _implied_arguments(events: Sequence[Event]) -> EngineArgs:
     for event in events:
         for signature, field, name in _STATED:
             value = event.fields.get(field)
+            value = value.value if isinstance(value, Figure) else value
             if event.signature == signature and isinstance(value, int | float) and name not in implied:
                 implied[name] = Given(value, f"log:{event.line}")
     return EngineArgs(implied)
