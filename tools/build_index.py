@@ -59,6 +59,7 @@ def build() -> dict[str, bytes]:
     outputs = {
         "arguments.json": _json(arguments()),
         "engines.json": _json(engines()),
+        "formats.json": _json(read(DATA / "formats.toml").get("format", [])),
         "gpus.json": _json({"gpu": facts.get("gpu", []), "mig": facts.get("mig", [])}),
         "instances.json": _json(read(DATA / "instances.toml").get("instance", [])),
         "messages.json": _json(dict(sorted(messages.items()))),

@@ -87,6 +87,10 @@ class Catalogue:
         """Return the accelerated EC2 instance types, the user's among them."""
         return _overridden(self._part("instances.json"), self._extra.get("instance", ()), key="type")
 
+    def formats(self) -> tuple[Row, ...]:
+        """Return the ways of storing weights."""
+        return tuple(self._part("formats.json"))
+
     def engines(self) -> tuple[Row, ...]:
         """Return what changed in each vLLM version, oldest first."""
         return tuple(self._part("engines.json"))
