@@ -7,11 +7,14 @@ from oomedic.claim import Claim, claim
 from oomedic.diagnosis import crashed, started
 from oomedic.evidence import Evidence
 from oomedic.finding import Diagnosis
+from oomedic.notes import notes
 from oomedic.planning.plan import Plan
 from oomedic.question import Library
 from oomedic.result import OutcomeOrigin, Patch, Result, Versions
 
 SCHEMA: Final = "oomedic/v1"
+_REFUSED_BY_THE_ENGINE: Final = frozenset({"not-divisible", "pages-do-not-unify"})
+"""Errors of the arithmetic at which the engine itself would refuse to start."""
 
 
 def result_of(evidence: Evidence, diagnosis: Diagnosis | None, plan: Plan | None, patch: Patch | None) -> Result:
@@ -24,11 +27,12 @@ def result_of(evidence: Evidence, diagnosis: Diagnosis | None, plan: Plan | None
         phase=phase,
         assessment=evidence.assessment if _computable(evidence) else None,
         budget_missing=_budget_missing(evidence),
-        notes=_remarks(evidence),
+        notes=(*notes(evidence), *_remarks(evidence)),
         diagnosis=diagnosis,
         plan=plan,
         workload=evidence.workload,
         patch=patch,
+        arguments=evidence.arguments.given,
         versions=evidence.versions,
     )
 
@@ -43,6 +47,8 @@ def _outcome(evidence: Evidence, diagnosis: Diagnosis | None) -> tuple[Outcome, 
     if started(evidence.events):
         return "starts", "printed", None
     logged = any(event.source is None for event in evidence.events)
+    if not logged and evidence.refused is not None and evidence.refused.slug in _REFUSED_BY_THE_ENGINE:
+        return "crashes", "computed", "config_validation"
     if logged or evidence.assessment is None:
         return "unknown", "computed", None
     return evidence.assessment.outcome, "computed", evidence.assessment.phase

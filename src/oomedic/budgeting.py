@@ -20,7 +20,9 @@ def compute_budget(question: Question, library: Library, gpus: Sequence[str], ve
         for version in versions or (None,):
             options = question.options._replace(gpu=gpu, vllm=version)
             evidence = evidence_of(question._replace(options=options), library, Life())
-            if evidence.checkpoint is None and evidence.requested_model is not None:
-                raise UnknownName("model-unknown", name=evidence.requested_model, nearest=evidence.nearest_models)
+            nothing = evidence.checkpoint is None and options.weights is None
+            if nothing and evidence.requested_model is not None:
+                trouble = library.hub.trouble if library.hub else "model-offline"
+                raise UnknownName(trouble, name=evidence.requested_model, nearest=evidence.nearest_models)
             results.append(result_of(evidence, None, None, None))
     return Report(tuple(results), versions_of(library))

@@ -8,6 +8,7 @@ from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
+from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.gpu import Gpu
 from oomedic.known import NOTHING_KNOWN, Known
 from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
@@ -41,8 +42,8 @@ class Evidence(NamedTuple):
     not known itself. ``refused`` is why the arithmetic could not be done. ``cards`` are GPUs that print the total that
     the log shows, where the GPU that was named does not. ``expected_weights`` are those of the checkpoint as we know
     it, where the run shows that it loaded something else. ``versions`` are the first and the last era that remain
-    possible, where the release is not known. ``observed`` is what was seen beside the log, ``container`` the state of
-    the engine's container among it.
+    possible, where the release is not known. ``arguments`` are those that were given or printed. ``observed`` is what
+    was seen beside the log, ``container`` the state of the engine's container among it.
     """
 
     subject: Subject
@@ -61,6 +62,7 @@ class Evidence(NamedTuple):
     version_known: bool = False
     versions: tuple[Version, Version] | None = None
     expected_weights: Figure | None = None
+    arguments: EngineArgs = NOTHING_GIVEN
     observed: "Observed | None" = None
     container: "ContainerState | None" = None
 

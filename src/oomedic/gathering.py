@@ -112,6 +112,7 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
         cards=cards,
         version_known=release.is_known,
         expected_weights=expected,
+        arguments=args,
         observed=sources.observed,
         container=_container(sources),
     )

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 class Hub(Protocol):
     """Where the config of a model comes from that no catalogue knows."""
 
+    trouble: str
+    """Why the last model could not be had, as the slug of an error."""
+
     def checkpoint(self, model: str, /) -> Checkpoint | None:
         """Return the model, None when it cannot be had: no network, not found, no access."""
 

@@ -13,8 +13,8 @@ Table = Mapping[str, Any]
 class EngineRules(NamedTuple):
     """The tables of ``data/engines`` as they hold for one release.
 
-    ``version`` is the release asked for, ``changed`` the newest release whose file took part. ``sources`` tells for
-    each table's key which release's file it comes from.
+    ``version`` is the release asked for, ``changed`` the newest release whose file took part, ``newest`` the newest
+    that there is a file for. ``sources`` tells for each table's key which release's file it comes from.
     """
 
     version: Version
@@ -28,6 +28,7 @@ class EngineRules(NamedTuple):
     counted: Table
     runner_v2: Table
     sources: Mapping[str, Version]
+    newest: Version
 
     def where(self, table: str, key: str) -> str:
         """Name the file that a value comes from, as figures point at it."""
@@ -54,7 +55,7 @@ def rules_at(version: Version, rows: Sequence[Table], platform: str | None = Non
             for key, value in row.get(name, {}).items():
                 merged[name][key] = value
                 sources[f"{name}.{key}"] = release
-    return EngineRules(version, held[-1][0], **merged, sources=sources)
+    return EngineRules(version, held[-1][0], **merged, sources=sources, newest=ordered[-1][0])
 
 
 def releases(rows: Iterable[Table]) -> tuple[Version, ...]:

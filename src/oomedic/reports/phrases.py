@@ -15,7 +15,7 @@ class Phrasebook:
     def __init__(self, messages: Mapping[str, str], *, decimal: bool = False) -> None:
         """Take the texts by their ids."""
         self._messages = messages
-        self._formatter = _Sizes(decimal=decimal)
+        self._formatter = _Sizes(messages.get("label.none", "–"), decimal=decimal)
 
     def say(self, claim: Claim) -> str:
         """Render a claim; a message that the catalogue lacks shows its id and parameters."""
@@ -46,7 +46,8 @@ class Phrasebook:
 class _Sizes(Formatter):
     """Adds the formats ``gib`` for bytes and ``billions`` for parameters, and writes what is not known as a dash."""
 
-    def __init__(self, *, decimal: bool) -> None:
+    def __init__(self, none: str, *, decimal: bool) -> None:
+        self._none = none
         self._decimal = decimal
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -58,7 +59,7 @@ class _Sizes(Formatter):
         if format_spec == "billions":
             return f"{value / 1e9:.0f}B" if value >= 1e10 else f"{value / 1e9:.1f}B"
         if isinstance(value, tuple):
-            return ", ".join(map(str, value)) or "–"
+            return ", ".join(map(str, value)) or self._none
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 100_000:
             return f"{value:,}"
         return format(value, format_spec)

@@ -10,7 +10,7 @@ from oomedic.errors import UsageError
 from oomedic.figure import Figure, exactly
 from oomedic.gathering import EngineOptions
 from oomedic.question import Library
-from oomedic.units import parse_size
+from oomedic.units import MIB, parse_size
 from oomedic.version import parse_version
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def engine_options(options: "Namespace") -> EngineOptions:
     """Return what the user says of the engine.
 
     Raises:
-        UsageError: ``size-unreadable``, ``version-unreadable`` or ``option-unreadable``.
+        UsageError: ``size-unreadable``, ``size-too-small``, ``version-unreadable`` or ``option-unreadable``.
     """
     if options.vllm and any(parse_version(version) is None for version in options.vllm.split(",")):
         raise UsageError("version-unreadable", text=options.vllm)
@@ -69,11 +69,16 @@ def library(options: "Namespace", catalogue: Catalogue) -> Library:
 class _LazyHub:
     """The hub, loaded when a model is asked for that no catalogue knows."""
 
+    trouble = "model-unknown"
+
     def checkpoint(self, model: str, /) -> Checkpoint | None:
         """Return the model from the hub, None when it cannot be had."""
         from oomedic.sources.hub import from_environment  # see the class
 
-        return from_environment().checkpoint(model)
+        hub = from_environment()
+        found = hub.checkpoint(model)
+        self.trouble = hub.trouble
+        return found
 
 
 def _is_path(model: str) -> bool:
@@ -84,11 +89,17 @@ def _is_path(model: str) -> bool:
 
 
 def _size(text: str | None, where: str) -> Figure | None:
-    return exactly(parse_size(text), "assumed", where) if text else None
+    """Read a size; nobody means 24 bytes, or nothing, by the memory of a GPU."""
+    if text is None:
+        return None
+    size = parse_size(text)
+    if size < MIB:
+        raise UsageError("size-too-small", option=where, text=text, size=size)
+    return exactly(size, "assumed", where)
 
 
 def _variable(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator or not name:
-        raise UsageError("option-unreadable", option="--env", text=text, command="diagnose")
+        raise UsageError("variable-unreadable", text=text)
     return name, value
