@@ -10,6 +10,7 @@ when its audit says that the figure can be told from what a user sees (``usable_
 
 import argparse
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -109,7 +110,9 @@ def errors(case: cases.Case, evidence: Evidence, library: Library) -> dict[str, 
     if "kv_tokens_given_gib" in usable and pool:
         found |= tokens(case, library, pool)
     if "outcome" in usable:
-        found["outcome"] = right_outcome(case, evidence)
+        # of a card that nobody named only the printed pool tells how large it is
+        judged = evidence if assessment.budget.total is not None or not pool else asked(case, library, pool)
+        found["outcome"] = right_outcome(case, judged)
     return found
 
 
@@ -195,7 +198,8 @@ def _rounded(gib: float) -> Any:
 
 
 def _guess(text: str) -> str | None:
-    found = [part.strip(".x") for part in text.replace("-", " ").replace("…", " ").split() if part[:1].isdigit()]
+    """Return the first release that a remark on the version names: "0.9.x/0.10.0 (worker.py:294)"."""
+    found = re.findall(r"(?<![\w.])0\.(?:[1-9]\d|[2-9])(?:\.\d+)?(?:\.post\d)?(?![\w-]*dev)", text)
     return found[0] if found else None
 
 

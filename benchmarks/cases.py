@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from oomedic import __version__
 from oomedic.errors import UnknownName
+from oomedic.figure import Figure, between
 from oomedic.gathering import EngineOptions
 from oomedic.given import EngineArgs, Given
 from oomedic.pipeline import Library, Log, Question
@@ -53,14 +55,35 @@ def arguments(case: Case) -> EngineArgs:
 
 
 def options(case: Case, found: Library) -> EngineOptions:
-    """Return version, card and number of cards, as far as they are known to the catalogue."""
-    gpu = case.get("gpu")
-    total = case.get("gpu_total_gib")
-    try:
-        name = found.catalogue.gpu(gpu, round(total * 2**30) if total else None).name if gpu else None
-    except UnknownName:
-        name = None
-    return EngineOptions(gpu=name, gpu_count=case.get("gpu_count"), vllm=case.get("vllm_version"))
+    """Return version, card and number of cards, as far as they are known."""
+    card = _card(case.get("gpu") or "", case.get("gpu_total_gib"), found)
+    memory = None if card is not None else _memory_of_class(case.get("gpu") or "", found)
+    return EngineOptions(gpu=card, gpu_count=case.get("gpu_count"), gpu_memory=memory, vllm=case.get("vllm_version"))
+
+
+def _card(text: str, total_gib: float | None, found: Library) -> str | None:
+    """Return the catalogue's name for a card that a record describes in words; of several, the smallest."""
+    total = round(total_gib * 2**30) if total_gib else None
+    words = [text, *re.findall(r"\(([^)]*)\)", text), *re.split(r" \+ | or |, ", text)]
+    for name in filter(None, words):
+        try:
+            return found.catalogue.gpu(name, total).name
+        except UnknownName as error:
+            several = error.parameters.get("candidates", ())
+            if several:
+                return min(map(found.catalogue.gpu, several), key=lambda gpu: gpu.memory.value).name
+    return None
+
+
+def _memory_of_class(text: str, found: Library) -> Figure | None:
+    """Return what cards "of 24 GB" show, where a record tells no more than that."""
+    nominal = re.search(r"(\d+) ?GB", text)
+    shown = sorted(
+        gpu.memory.value
+        for gpu in found.catalogue.gpus()
+        if nominal and gpu.mig is None and 0.9 < gpu.memory.value / (int(nominal[1]) * 2**30) <= 1
+    )
+    return between(shown[0], shown[len(shown) // 2], shown[-1], "assumed", text) if shown else None
 
 
 def whole_logs(path: Path) -> Iterator[tuple[Case, bytes]]:

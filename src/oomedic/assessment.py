@@ -58,7 +58,7 @@ def assess(
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
     worst = _by_the_formulas(checkpoint, config, gpu, known)
-    return worst if known.died is None else _judged(worst, settled(worst.checks, known), settled=True)
+    return worst if known.died is None else _judged(worst, settled(worst.checks, known), died=True)
 
 
 def assess_demands(asked: Sequence[Demand], config: EngineConfig, gpu: Gpu | None) -> Assessment:
@@ -172,9 +172,9 @@ def _stage(demand: Demand, config: EngineConfig, device: Device, known: Known) -
     return _judged(bare, checks_of(budget, demand, config, needed, kv))
 
 
-def _judged(assessment: Assessment, checks: tuple[Check, ...], *, settled: bool = False) -> Assessment:
+def _judged(assessment: Assessment, checks: tuple[Check, ...], *, died: bool = False) -> Assessment:
     """Draw the conclusion from the checks."""
-    failed, least = first_failure(checks, settled=settled), tightest(checks)
+    failed, least = first_failure(checks, died=died), tightest(checks)
     outcome: Outcome = "crashes" if failed else "starts" if assessment.kv is not None else "unknown"
     return assessment._replace(
         outcome=outcome, certainty=certainty(failed, least), failed=failed, tightest=least, checks=checks
