@@ -15,10 +15,12 @@ EXHAUSTION: Final = (
     "warm_up_out_of_memory",
     "weights_out_of_memory",
     "out_of_memory_headline",
+    "xla_out_of_memory",
 )
 """Signatures of a failed allocation on the device."""
 
 _AFTER_LOADING: Final = frozenset({"warm_up_out_of_memory", "cumem_out_of_memory"})
+_BEFORE_LOADING_IS_DONE: Final = frozenset({"config_validation", "nccl_init", "free_memory_check", "weights_load"})
 _NO_TENSOR_OF_WEIGHTS: Final[Bytes] = 8 * GIB
 """Larger than any tensor that loading allocates at once (the stacked experts of DeepSeek-V3 on one rank: 7 GiB)."""
 
@@ -41,6 +43,8 @@ def exhaustion(evidence: Evidence) -> Exhaustion | None:
     phase = frame_phase(event, evidence.events) or evidence.phase_of(event)
     if phase is None and evidence.first("weights_out_of_memory"):
         phase = "weights_load"  # the engine says so itself
+    if phase in _BEFORE_LOADING_IS_DONE and event.signature == "warm_up_out_of_memory":
+        phase = None  # the marks in between are cut off
     if phase is not None:
         return Exhaustion(event, phase, proven=True, message=message)
     computed = None if event.signature in _AFTER_LOADING else _computed_phase(evidence, message)
@@ -92,5 +96,7 @@ def _computed_phase(evidence: Evidence, message: OutOfMemory | None) -> str | No
         return "weights_load"
     if message and message.tried is not None and message.tried.value > _NO_TENSOR_OF_WEIGHTS:
         return "profile_run"
-    failed = evidence.assessment.failed if evidence.assessment else None
-    return failed.phase if failed and failed.phase in {"weights_load", "profile_run"} else None
+    # a card that is full is a step without room on the card; what the share allows is not looked at yet
+    checks = evidence.assessment.checks if evidence.assessment else ()
+    on_card = (check for check in checks if check.phase in {"weights_load", "profile_run"})
+    return next((check.phase for check in on_card if check.margin.value < 0), None)

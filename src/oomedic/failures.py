@@ -9,7 +9,7 @@ from oomedic.signatures import Event
 
 _READY: Final = "server_ready"
 _NOISE: Final = frozenset({"objects_leaked"})
-_WEAK: Final = frozenset(
+WEAK: Final = frozenset(
     (
         *("hub_status", "hub_unreachable", "hub_rate_limited", "hub_offline"),
         *("file_missing", "permission_denied", "package_missing", "json_unreadable"),
@@ -18,6 +18,7 @@ _WEAK: Final = frozenset(
 )
 """Errors that are printed for other reasons too, or follow from another one: an error that says more outweighs them."""
 _REPEATED: Final = 2
+_TRACEBACK: Final = 150
 
 
 def start_failure(evidence: Evidence, *signatures: str) -> Event | None:
@@ -49,8 +50,14 @@ def outweighed(evidence: Evidence, event: Event, consequences: Iterable[str] = (
         event: the error at hand.
         consequences: signatures that follow from it and are no causes of their own.
     """
-    passed_over = {event.signature, *consequences} | _WEAK
+    passed_over = {event.signature, *consequences} | WEAK
     return any(other.kind == "error" and other.signature not in passed_over for other in evidence.events)
+
+
+def raised(evidence: Evidence, event: Event) -> bool:
+    """Tell whether an error stands in a traceback of its process, not in a warning."""
+    starts = [other.line for other in evidence.all("traceback_start") if other.rank == event.rank]
+    return any(event.line - _TRACEBACK < line < event.line for line in starts)
 
 
 def spoken(evidence: Evidence, event: Event) -> Event:

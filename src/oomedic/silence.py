@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.evidence import Evidence
-from oomedic.failures import spoken
+from oomedic.failures import WEAK, spoken
 from oomedic.fields import count, text
 from oomedic.signatures import Event
 
@@ -23,12 +23,20 @@ def silent_death(evidence: Evidence) -> Event | None:
     Only a log that shows the start can prove that there was no error. A code above zero is an exception, printed
     elsewhere; after an orderly stop the end of processes says nothing.
     """
-    if evidence.first(*_STARTED) is None or any(map(_explains, _errors(evidence))):
+    if evidence.first(*_STARTED) is None or _raised_itself(evidence) or any(map(_explains, _errors(evidence))):
         return None
     witness = next((event for name in _WITNESSES if (event := _witness(evidence, name)) is not None), None)
     if witness is None or any(event.line < witness.line for event in evidence.all("server_stopped")):
         return None
     return None if any(code > 0 for code in exit_codes(witness)) else witness
+
+
+def _raised_itself(evidence: Evidence) -> bool:
+    """Tell whether the engine reports an exception of its own, or of a worker, that no signature reads."""
+    if evidence.first("worker_failed_with"):
+        return True
+    lost = evidence.first("worker_failed", "worker_died", "wait_cancelled")
+    return evidence.first("engine_core_failed") is not None and lost is None
 
 
 def killed_by(event: Event) -> int | None:
@@ -52,9 +60,11 @@ def _witness(evidence: Evidence, signature: str) -> Event | None:
 
 
 def _errors(evidence: Evidence) -> Iterator[Event]:
-    """Yield errors; what a worker prints while it is shut down is none."""
+    """Yield errors; warnings are none, nor is what a worker prints while it is shut down."""
     reported = any(event.quote.startswith(_BY_ITSELF) for event in evidence.all("worker_failed"))
     for event in evidence.events:
+        if event.signature in WEAK:
+            continue
         if event.kind == "error" or (event.kind == "generic" and (reported or not _WORKER.match(event.rank or ""))):
             yield event
 

@@ -6,7 +6,8 @@ server, a stage of the same pipeline, a notebook, or the previous life of this v
 What you see
 ------------
 "Free memory on device cuda:0 (F/T GiB) on startup is less than desired GPU memory utilization (u, R GiB)" since 0.9.1.
-Before, an out-of-memory error in any phase, whose list shows other processes with gigabytes in use.
+Before, an out-of-memory error in any phase, whose list shows other processes with gigabytes in use; or the driver's bare
+"CUDA error: out of memory" while the device is opened (init_device), before anything was loaded.
 
 Why it happens
 --------------
@@ -49,6 +50,7 @@ The check since 0.9.1; the situation in all releases.
 Says
 ----
 summary: Other processes hold {held:gib} of this GPU's memory.
+before: The card was full before the engine allocated anything: something else holds its memory.
 check: {free:gib} of {total:gib} is free at the start, the engine is told to use {requested:gib}.
 list: Of {total:gib}, other processes hold {held:gib}, this engine {own:gib}; {free:gib} is free.
 list-unknown: Of {total:gib}, other processes hold at least {held:gib}; {free:gib} is free.
@@ -61,6 +63,7 @@ from oomedic.exhaustion import EXHAUSTION, Exhaustion, exhaustion, shortage
 from oomedic.fields import line_of, size
 from oomedic.finding import Finding
 from oomedic.free_memory import held_at_start, is_shared_on_purpose, is_unified
+from oomedic.phases import frames_of
 from oomedic.units import GIB
 
 _NEIGHBOUR = GIB
@@ -77,7 +80,7 @@ _NEIGHBOUR = GIB
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a failed start-up check, or an exhausted card of which others hold a part that would have sufficed."""
-    return _at_the_check(evidence) or _later(evidence)
+    return _at_the_check(evidence) or _later(evidence) or _before_loading(evidence)
 
 
 def _at_the_check(evidence: Evidence) -> Finding | None:
@@ -104,6 +107,18 @@ def _later(evidence: Evidence) -> Finding | None:
     if message.others.value < max(_NEIGHBOUR, missing) or _weights_are_too_large(evidence):
         return None
     return _listed(found)
+
+
+def _before_loading(evidence: Evidence) -> Finding | None:
+    """Recognise a driver without memory for the first thing that an engine does: opening the device."""
+    found = exhaustion(evidence)
+    if found is None or found.event.signature != "cuda_driver_out_of_memory" or evidence.first("model_loaded"):
+        return None
+    opening = any(frame.signature == "device_frame" for frame in frames_of(found.event, evidence.events))
+    if not opening and found.phase not in {"nccl_init", "free_memory_check"}:
+        return None
+    said = claim("OOM101.before", line_of(found.event))
+    return Finding("OOM101", "gpu-memory-held-by-others", "likely", (said,), found.event.line, "free_memory_check")
 
 
 def _weights_are_too_large(evidence: Evidence) -> bool:

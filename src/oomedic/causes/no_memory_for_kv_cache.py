@@ -48,6 +48,8 @@ All releases.
 Says
 ----
 summary: Nothing is left for the KV cache: weights and the profile run use up all that gpu_memory_utilization allows.
+decoding: Decoding media on the GPU in the API server (mm_ipc_gpu_memory_gb) reserves more than is left for the KV cache.
+outside: Weights that another process holds exceed what gpu_memory_utilization allows.
 rest: {rest:gib} of the request is left for the KV cache.
 v0-parts: Of {requested:gib} requested, weights take {weights:gib}, the activation peak {activation:gib} and memory outside torch {non_torch:gib}.
 """
@@ -60,30 +62,34 @@ from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
 from oomedic.signatures import Event
 
+_PRINTED = (
+    *("no_memory_for_cache_blocks", "max_model_len_not_fitted"),
+    *("multimodal_ipc_exceeds", "weights_held_outside_exceed"),
+)
+_SAYS = {
+    "multimodal_ipc_exceeds": "OOM402.decoding",
+    "weights_held_outside_exceed": "OOM402.outside",
+}
+
 
 @cause(
     "OOM402",
     "no-memory-for-kv-cache",
-    reads=("no_memory_for_cache_blocks", "max_model_len_not_fitted", "cache_blocks"),
+    reads=(*_PRINTED, "cache_blocks"),
     helps=("FIX102", "FIX104", "FIX110", "FIX105", "FIX106", "FIX107", "FIX301", "FIX201", "FIX111", "FIX303"),
     useless=("FIX101", "FIX108"),
     worsens=("FIX103",),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the refusal, or V0's count of zero blocks."""
-    event = evidence.first("no_memory_for_cache_blocks", "max_model_len_not_fitted") or _zero_blocks(evidence)
+    event = evidence.first(*_PRINTED) or _zero_blocks(evidence)
     if event is None:
         return None
     event = spoken(evidence, event)
-    summary = claim("OOM402.summary", line_of(event))
-    return Finding(
-        "OOM402",
-        "no-memory-for-kv-cache",
-        "certain",
-        (summary, *_rest(evidence), *_parts(evidence)),
-        event.line,
-        "kv_check",
-    )
+    summary = claim(_SAYS.get(event.signature, "OOM402.summary"), line_of(event))
+    claims = (summary, *_rest(evidence), *_parts(evidence))
+    phase = event.phase if event.signature in _SAYS else "kv_check"
+    return Finding("OOM402", "no-memory-for-kv-cache", "certain", claims, event.line, phase)
 
 
 def _zero_blocks(evidence: Evidence) -> Event | None:

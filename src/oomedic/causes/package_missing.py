@@ -38,13 +38,14 @@ Says
 ----
 package: The package {package} is not installed, or of another version than the engine wants.
 unknown: A package is not installed, or of another version than the engine wants.
+compiler: A kernel is compiled at the start, and the image has no CUDA compiler (nvcc).
 library: A library of the image does not fit the others: {symbol}.
 """
 
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import outweighed, start_failure
+from oomedic.failures import outweighed, raised, start_failure
 from oomedic.fields import line_of, text
 from oomedic.finding import Finding
 from oomedic.refusals import says, worded
@@ -58,26 +59,28 @@ _WORDS = (
     "module not found",
     "not available. requires",
 )
+_ADVICE = ("please install", "lease install")
 _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
 
 
 @cause(
     "POD109",
     "package-missing",
-    reads=("package_missing", "library_missing", "value_error", "python_error"),
+    reads=("package_missing", "library_missing", "nvcc_missing", "value_error", "python_error"),
     helps=("FIX407", "FIX307", "FIX501"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX301"),
     narrows=("CFG111", "CFG119", "VER102"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise an import that failed; where another error follows, it was only a warning."""
-    event = start_failure(evidence, "package_missing", "library_missing")
+    event = start_failure(evidence, "package_missing", "library_missing", "nvcc_missing")
     if event is None:
         event = worded(evidence, *_WORDS)
         said = None if event is None else claim("POD109.package", line_of(event), package=says(event))
     else:
         of_cuda = (text(event, "library") or "").startswith(_OF_CUDA)
-        said = None if of_cuda or outweighed(evidence, event) else _said(event)
+        advice = event.quote.lower().startswith(_ADVICE) and not raised(evidence, event)
+        said = None if of_cuda or advice or outweighed(evidence, event) else _said(event)
     if event is None or said is None:
         return None
     return Finding("POD109", "package-missing", "certain", (said,), event.line, "other")
@@ -87,4 +90,6 @@ def _said(event: Event) -> Claim:
     where, package = line_of(event), text(event, "package")
     if event.signature == "library_missing":
         return claim("POD109.library", where, symbol=text(event, "symbol") or text(event, "library"))
+    if event.signature == "nvcc_missing":
+        return claim("POD109.compiler", where)
     return claim("POD109.package", where, package=package) if package else claim("POD109.unknown", where)
