@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check format lint types contract fresh index clean
+.PHONY: help demo test test-cluster check format lint types contract fresh index clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
@@ -20,6 +20,10 @@ demo: $(READY) ## the main job, on the runbook's own case
 
 test: $(READY) ## every test that needs only Python
 	$(BIN)/python -m pytest -q -n auto
+
+test-cluster: $(READY) ## tests on a real Kubernetes control plane: needs Go 1.26, or KUBEBUILDER_ASSETS; minutes when it is built
+	PYTHONPATH=tests/cluster $(BIN)/python -m plane.build > /dev/null
+	$(BIN)/python -m pytest -q -m cluster tests/cluster
 
 check: format lint types contract fresh test ## what every change must pass
 

@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pytest
+from plane.control_plane import ControlPlane
+from plane.objects import gpu_node
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Everything in this folder needs the control plane: `make test-cluster` selects it, `make test` does not."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.cluster)
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory):
+    """The control plane of this run, with one A10G node."""
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"))
+    try:
+        plane.create(gpu_node("gpu-1"))
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def namespace(plane, request):
+    """A namespace of this test's own."""
+    name = f"t-{abs(hash(request.node.nodeid)) % 10**8}"
+    plane.kubectl("create", "namespace", name)
+    yield name
+    plane.kubectl("delete", "namespace", name, "--wait=false")
