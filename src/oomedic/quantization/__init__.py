@@ -67,7 +67,7 @@ def scheme_of(
     """
     block = quantization_block(config)
     method = method_of(block) or (argument and _NAMES.get(argument, argument))
-    if method == "fp8" and config.get("model_type") in _FP8_OF_ITS_OWN:
+    if method == "fp8" and str(config.get("model_type")) in _FP8_OF_ITS_OWN:
         method = "deepseek_v4_fp8"
     if method is None and "gguf" in name.lower():
         method = "gguf"
