@@ -72,6 +72,8 @@ def _budget_missing(evidence: Evidence) -> tuple[Claim, ...]:
     if evidence.refused is not None:
         return (Claim(f"error.{evidence.refused.slug}.says", evidence.refused.parameters),)
     missing = evidence.assessment.missing if evidence.assessment else ()
+    if evidence.setting("device") == "cpu":
+        return (claim("budget.missing.cpu"),)
     return tuple(claim(f"budget.missing.{name}") for name in missing)
 
 

@@ -6,6 +6,7 @@ from oomedic.cause import Cause
 from oomedic.claim import Claim, claim
 from oomedic.contradictions import contradictions
 from oomedic.evidence import Evidence
+from oomedic.exhaustion import exhaustion
 from oomedic.finding import Diagnosis, Finding
 from oomedic.missing import missing_evidence
 from oomedic.signatures import Event
@@ -23,8 +24,10 @@ def diagnose(evidence: Evidence, causes: Iterable[Cause]) -> Diagnosis:
     if findings:
         first = findings[0]
         findings[0] = first._replace(because=(*first.because, *contradictions(evidence)))
-    error = None if findings else first_error(evidence.events)
-    return Diagnosis(tuple(findings), (), missing_evidence(evidence, tuple(findings)), error)
+    error = None if findings else _unplaced(evidence) or first_error(evidence.events)
+    healthy = not findings and started(evidence.events) and not crashed(evidence.events)
+    missing = () if healthy else missing_evidence(evidence, tuple(findings))
+    return Diagnosis(tuple(findings), (), missing, error)
 
 
 def relevant(causes: Iterable[tuple[str, tuple[str, ...]]], events: Iterable[Event]) -> tuple[str, ...]:
@@ -44,6 +47,14 @@ def first_error(events: Iterable[Event]) -> Claim | None:
     """Return the first line that tells of an error, never a wrapper; None when none was printed."""
     event = next((event for event in events if event.kind in _ERRORS and event.signature != "traceback_start"), None)
     return None if event is None else claim("diagnosis.first-error", event.where, text=event.quote)
+
+
+def _unplaced(evidence: Evidence) -> Claim | None:
+    """Return that memory ran out where nothing shows in which phase: each phase has remedies of its own."""
+    found = exhaustion(evidence)
+    if found is None or found.phase is not None:
+        return None
+    return claim("diagnosis.unplaced", found.event.where, text=found.event.quote)
 
 
 def crashed(events: Sequence[Event]) -> bool:

@@ -2,6 +2,7 @@
 
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
+from oomedic.exhaustion import EXHAUSTION
 from oomedic.finding import Finding, Missing
 
 _NAMESPACE = "NAMESPACE"
@@ -11,11 +12,11 @@ _POD = "POD"
 def missing_evidence(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Missing, ...]:
     """Return what would decide or sharpen the answer, the most useful first."""
     wanted = []
-    if not findings:
-        wanted.append("log")
-    elif findings[0].confidence != "certain" and evidence.phase_reached() is None:
+    if not findings and (evidence.assessment is None or evidence.events):
+        wanted.append("whole-log" if evidence.first(*EXHAUSTION) else "log")
+    elif findings and findings[0].confidence != "certain" and evidence.phase_reached() is None:
         wanted.append("whole-log")
-    if evidence.gpu is None and evidence.known.total is None:
+    if evidence.gpu is None and evidence.known.total is None and evidence.setting("device") != "cpu":
         wanted.append("gpu")
     if evidence.checkpoint is None:
         wanted.append("model")

@@ -9,6 +9,7 @@ from oomedic.workload import Workload
 
 _NO_ARGUMENT = frozenset({"manual", "gpu"})
 _GPU = "nvidia.com/gpu"
+_NO_LINE_END = "\\ No newline at end of file"
 
 
 def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterable[Change]) -> Patch | None:
@@ -42,8 +43,16 @@ def _edited(text: str, workload: Workload, change: Change) -> str:
 
 
 def _diff(before: str, after: str, name: str) -> str:
+    """Return a diff that ``git apply`` and ``patch -p1`` take: of an absolute path as seen from the root."""
     from difflib import unified_diff  # only where something changes
 
-    return "".join(
-        unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}")
-    )
+    path = name.lstrip("/")
+    lines = unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n{_NO_LINE_END}\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Cut at line feeds alone: a form feed or a Unicode line separator is no end of a line for a diff."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]

@@ -144,8 +144,8 @@ def _common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     group.add_argument("--data", metavar="DIR", help="your own gpus.toml, instances.toml, models/*.toml, …")
     group.add_argument("--offline", action="store_true", help="ask no hub for a model that is not known")
-    group.add_argument("-v", "--verbose", action="count", default=0)
-    group.add_argument("-q", "--quiet", action="store_true", help="print the first line of each result alone")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="show every setting and its origin too")
+    group.add_argument("-q", "--quiet", action="store_true", help="print only what each result comes to")
 
 
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {

@@ -71,7 +71,8 @@ def _text(report: "Report", options: "Namespace", phrases: Phrasebook, facts: "C
     from oomedic.reports.text import Style, render
 
     names = {code: str(facts.page(code)["name"]) for code in facts.codes()}
-    style = Style(phrases, Pen(colour=colours(options)), names, _width())
+    loudness = {"quiet": options.quiet, "verbose": bool(options.verbose)}
+    style = Style(phrases, Pen(colour=colours(options)), names, _width(), **loudness)
     return render(report, style)
 
 

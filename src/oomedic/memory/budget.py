@@ -128,7 +128,8 @@ def _pool(available: Figure | None, needed: Bytes | None) -> Figure | None:
 def _left(requested: Figure | None, available: Figure | None, items: tuple[Item, ...]) -> Figure | None:
     """Return the rest exactly, so that inside parts and the rest make up the request.
 
-    Where parts are unknown but the engine printed what it has for its cache, the rest is what the cache lacks.
+    Where parts are unknown but the engine printed what it has for its cache, the rest is what the cache lacks; where
+    nothing is known of the weights, nothing is known of the rest.
     """
     if requested is None:
         return None
@@ -138,6 +139,8 @@ def _left(requested: Figure | None, available: Figure | None, items: tuple[Item,
     pool = next(item.figure for item in items if item.name == "kv_cache")
     if available is not None and pool is not None and any(item.inside and item.figure is None for item in items):
         return available.minus(pool)._replace(where="available - one request")
+    if next(item.figure for item in items if item.name == "weights") is None:
+        return None
     value = requested.value - sum(figure.value for figure in taken)
     low = requested.low - sum(figure.high for figure in taken)
     high = requested.high - sum(figure.low for figure in taken)

@@ -209,6 +209,8 @@ def _changes_nothing(proposal: Proposal) -> bool:
 
 def _shortfall(after: Assessment, proposal: Proposal) -> Claim:
     missing = -after.failed.margin.value if after.failed else None
+    if proposal.step is not None:
+        return claim("plan.too-little-by-hand", missing=missing, phase=after.phase)
     return claim("plan.too-little", missing=missing, phase=after.phase, **_shown(proposal))
 
 

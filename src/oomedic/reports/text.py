@@ -29,11 +29,16 @@ class Style(NamedTuple):
     pen: Pen
     names: dict[str, str]
     width: int = 100
+    quiet: bool = False
+    verbose: bool = False
 
 
 def render(report: Report, style: Style) -> str:
-    """Return the whole report as text."""
-    blocks = [list(_result(result, style, many=len(report.results) > 1)) for result in report.results]
+    """Return the whole report as text; quiet, only what each result comes to."""
+    many = len(report.results) > 1
+    if style.quiet:
+        return "\n".join(line for result in report.results for line in _headline(result, style, many=many)) + "\n"
+    blocks = [list(_result(result, style, many=many)) for result in report.results]
     return "\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -48,6 +53,8 @@ def _result(result: Result, style: Style, *, many: bool) -> Iterator[str]:
     if result.patch is not None:
         yield from _patch(result.patch.text, style)
     yield from _missing(result, style)
+    if style.verbose:
+        yield from _settings(result, style)
 
 
 def _headline(result: Result, style: Style, *, many: bool) -> Iterator[str]:
@@ -73,9 +80,11 @@ def _without_finding(result: Result) -> Iterator[Claim]:
     if result.outcome == "starts":
         yield Claim("diagnosis.starts", {})
         return
-    yield Claim("diagnosis.not-recognised" if result.outcome == "crashes" else "diagnosis.no-error", {})
-    if result.diagnosis.first_error is not None:
-        yield result.diagnosis.first_error
+    error = result.diagnosis.first_error
+    if error is None or error.message == "diagnosis.first-error":
+        yield Claim("diagnosis.not-recognised" if result.outcome == "crashes" else "diagnosis.no-error", {})
+    if error is not None:
+        yield error
     if result.phase is not None:
         yield Claim("diagnosis.reached", {"phase": result.phase})
 
@@ -182,11 +191,11 @@ def _row(label: str, figure: Figure, style: Style) -> list[str]:
     if figure.high - figure.low > abs(figure.value) // 50:
         band = f"{figure.low / GIB:.2f} … {figure.high / GIB:.2f}"
     origin = style.phrases.text(f"label.origin-{figure.origin}")
-    return [label, style.phrases.size(figure.value), band, origin, _short(figure.where)]
+    return [label, style.phrases.size(figure.value), band, origin, _where(figure.where, style)]
 
 
-def _short(where: str) -> str:
-    return where if len(where) <= _WHERE else f"{where[: _WHERE - 1]}…"
+def _where(where: str, style: Style) -> str:
+    return where if style.verbose or len(where) <= _WHERE else f"{where[: _WHERE - 1]}…"
 
 
 def _after_table(result: Result) -> Iterator[Claim]:
@@ -198,9 +207,14 @@ def _after_table(result: Result) -> Iterator[Claim]:
     elif kv is not None and kv.needed:
         sizes = {"max_model_len": length, "needed": kv.needed, "longest": kv.estimated_max_model_len}
         yield Claim("label.kv-short" if kv.estimated_max_model_len else "label.kv-none", sizes)
-    elif result.budget is not None and result.budget.left is not None and result.budget.item("kv_cache") is None:
+    elif result.budget is not None and result.budget.left is not None and _only_weights(result.budget):
         yield Claim("label.left-for-kv", {"left": result.budget.left.value})
     yield from result.budget_missing
+
+
+def _only_weights(budget: Budget) -> bool:
+    """Tell whether the weights are all that is known of what the engine needs."""
+    return all(item.name == "weights" for item in budget.items if item.figure is not None)
 
 
 def _plan(plan: Plan, style: Style) -> Iterator[str]:
@@ -241,11 +255,12 @@ def _change(change: Change) -> str:
 
 
 def _proof(offer: Offer, style: Style) -> str:
+    if offer.proof is not None:
+        summary = f": {_summary(offer.after, style)}" if offer.after is not None else ""
+        return f"{style.phrases.text('plan.proven')} ({offer.proof}){summary}"
     if offer.after is not None and offer.after.outcome == "starts":
         key = {"certain": "plan.fits", "likely": "plan.likely-fits"}.get(offer.after.certainty, "plan.edge")
         return f"{style.phrases.text(key)}: {_summary(offer.after, style)}"
-    if offer.proof is not None:
-        return f"{style.phrases.text('plan.proven')} ({offer.proof})"
     if all(change.target == "manual" for change in offer.changes):
         return ""
     return style.phrases.text("plan.not-checked")
@@ -275,7 +290,7 @@ def _grouped(rejected: Sequence[Rejected], style: Style) -> dict[str, list[str]]
 def _patch(text: str, style: Style) -> Iterator[str]:
     yield ""
     yield _heading("patch", style)
-    for line in text.splitlines():
+    for line in text.rstrip("\n").split("\n"):
         colour = "green" if line.startswith("+") else "red" if line.startswith("-") else "dim"
         yield style.pen.paint(line, colour)
 
@@ -288,6 +303,17 @@ def _missing(result: Result, style: Style) -> Iterator[str]:
     for each in result.diagnosis.missing:
         yield from wrapped(style.phrases.say(each.what), style.width)
         yield style.pen.paint(f"      {style.phrases.say(each.how)}", "cyan")
+
+
+def _settings(result: Result, style: Style) -> Iterator[str]:
+    """Show every setting that the arithmetic used, and where it comes from."""
+    if result.assessment is None:
+        return
+    yield ""
+    yield _heading("settings", style)
+    settings = result.assessment.config.settings
+    known = [(name, setting) for name, setting in sorted(settings.items()) if setting.value is not None]
+    yield from table([[name, str(setting.value), setting.origin, setting.where] for name, setting in known])
 
 
 def _heading(name: str, style: Style) -> str:
