@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from oomedic.catalogue import Catalogue
 from oomedic.entrypoints.colours import colours
 from oomedic.entrypoints.commands.pricing import priced_instances
-from oomedic.entrypoints.terminal import catalogue, write
+from oomedic.entrypoints.terminal import as_data, catalogue, write
 from oomedic.instance import REGION, Instance, price_rank
 from oomedic.reports.draw import Pen, table
 from oomedic.units import gib
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 
 def run(options: "Namespace") -> int:
-    """Show one list, as a table or as JSON."""
+    """Show one list: as a table, as data, or as a table of Markdown."""
     facts = catalogue(options)
     rows = list(_PRICED[options.kind](facts, options) if options.kind in _PRICED else _ROWS[options.kind](facts))
-    if options.output == "json":
-        import json  # loaded with the index already
-
-        write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    if options.output in {"json", "yaml"}:
+        write(as_data(rows, options.output))
+        return 0
+    columns = _COLUMNS.get(options.kind, tuple(rows[0]) if rows else ())
+    cells = [[name.replace("_", " ") for name in columns], *([_cell(row[name]) for name in columns] for row in rows)]
+    if options.output == "markdown":
+        cells.insert(1, ["--"] * len(columns))
+        write("".join(f"| {' | '.join(row)} |\n" for row in cells))
         return 0
     pen = Pen(colour=colours(options))
-    columns = _COLUMNS.get(options.kind, tuple(rows[0]) if rows else ())
-    head = [name.replace("_", " ") for name in columns]
-    lines = table([head, *([_cell(row[name]) for name in columns] for row in rows)], indent="")
+    lines = table(cells, indent="")
     write("\n".join(line if number else pen.paint(line, "bold") for number, line in enumerate(lines)) + "\n")
     return 0
 

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 def run(options: "Namespace") -> int:
     """Show one page."""
     page = _page(options)
-    if options.output == "json":
-        sys.stdout.write(json.dumps(page, indent=2, ensure_ascii=False) + "\n")
+    if options.output in {"json", "yaml"}:
+        from oomedic.entrypoints.terminal import as_data  # only for programs
+
+        sys.stdout.write(as_data(page, options.output))
     elif options.output == "markdown":
         sys.stdout.write(as_markdown(page))
     else:
