@@ -9,6 +9,7 @@ from oomedic.sources.builtin import load
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from typing import Any
 
     from oomedic.catalogue import Catalogue
     from oomedic.result import Report
@@ -37,6 +38,32 @@ def phrasebook(options: "Namespace") -> Phrasebook:
 def show(report: "Report", options: "Namespace", facts: "Catalogue") -> None:
     """Write the report to standard output in the format asked for."""
     write(_rendered(report, options, facts))
+
+
+def show_instances(report: "Report", options: "Namespace") -> None:
+    """Write what a search for instance types found."""
+    phrases = phrasebook(options)
+    if options.output in {"json", "yaml"}:
+        write(_as_tree(report, options, phrases))
+        return
+    from oomedic.reports.draw import Pen  # only for people
+    from oomedic.reports.instances import as_markdown, as_text
+
+    if options.output == "markdown":
+        write(as_markdown(report, phrases))
+    else:
+        write(as_text(report, phrases, Pen(colour=colours(options)), quiet=options.quiet))
+
+
+def as_data(value: "Any", form: str) -> str:
+    """Return plain values as JSON or YAML."""
+    if form == "yaml":
+        import yaml  # only where YAML is asked for
+
+        return str(yaml.dump(value, Dumper=yaml.SafeDumper, sort_keys=False, allow_unicode=True))
+    import json  # only where JSON is asked for
+
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write(text: str) -> None:
