@@ -18,7 +18,7 @@ _SLACK: Final = 0.1
 def checks_of(
     budget: Budget, demand: Demand, config: EngineConfig, needed: Bytes | None, kv: KvPlan | None
 ) -> tuple[Check, ...]:
-    """Return the steps, as far as their figures are known (MEMORY_MODEL 8)."""
+    """Return the steps, as far as their figures are known."""
     checks: list[Check] = []
     free, weights = budget.free_at_start, budget.item("weights")
     if config.accounting.get("free_memory_check") and free is not None and budget.requested is not None:

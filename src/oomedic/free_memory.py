@@ -7,7 +7,7 @@ from oomedic.signatures import Event
 from oomedic.units import GIB
 
 _CONTEXT = 6 * GIB // 10
-"""What an idle card lacks once the engine has its CUDA context: 0.17 to 0.6 GiB (MEMORY_MODEL 1.2)."""
+"""What an idle card lacks once the engine has its CUDA context: 0.17 to 0.6 GiB."""
 
 
 def held_at_start(event: Event | None) -> Figure | None:
