@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ from plane.control_plane import ControlPlane
 from plane.objects import gpu_node
 
 HERE = Path(__file__).parent
+NUMBERS = itertools.count(1)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -26,10 +28,16 @@ def plane(tmp_path_factory):
         plane.stop()
 
 
+@pytest.fixture(scope="session")
+def workload_kinds(plane):
+    """LeaderWorkerSet, KServe and KubeRay: their definitions are large, and keep the API server busy for a minute."""
+    plane.install_crds("sigs.k8s.io_lws", "github.com_kserve_kserve", "github.com_ray-project_kuberay_ray-operator")
+
+
 @pytest.fixture
-def namespace(plane, request):
+def namespace(plane):
     """A namespace of this test's own."""
-    name = f"t-{abs(hash(request.node.nodeid)) % 10**8}"
+    name = f"t{next(NUMBERS)}"
     plane.kubectl("create", "namespace", name)
     yield name
     plane.kubectl("delete", "namespace", name, "--wait=false")

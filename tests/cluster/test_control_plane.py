@@ -68,15 +68,6 @@ def test_rbac_refuses_who_has_no_role_and_lets_in_who_has_one(plane, namespace):
         plane.read("pods", "-n", "default", user="reader")
 
 
-@pytest.mark.parametrize("name", INSTALLED)
-def test_the_real_api_takes_the_sample_with_strict_validation(plane, namespace, name):
-    for each in yaml.safe_load_all((MANIFESTS / name).read_text(encoding="utf-8")):
-        if each is None:
-            continue
-        place = ["-n", namespace] if each["metadata"].pop("namespace", namespace) else []
-        plane.kubectl("apply", "--dry-run=server", "--validate=strict", *place, "-f", "-", given=each)
-
-
 def test_strict_validation_refuses_a_field_that_the_api_does_not_have(plane, namespace):
     wrong = deployment("wrong", namespace, [])
     wrong["spec"]["template"]["spec"]["containers"][0]["argz"] = ["--model=m"]
@@ -93,6 +84,14 @@ def test_a_node_with_four_gpus_takes_what_one_gpu_cannot(plane, namespace):
         assert eventually(lambda: _ready_pod(plane, namespace))["spec"]["nodeName"] == "gpu-4"
     finally:
         plane.kubectl("delete", "node", "gpu-4")
+
+
+@pytest.mark.usefixtures("workload_kinds")
+@pytest.mark.parametrize("name", INSTALLED)
+def test_the_real_api_takes_the_sample_with_strict_validation(plane, namespace, name):
+    for each in yaml.safe_load_all((MANIFESTS / name).read_text(encoding="utf-8")):
+        each["metadata"].pop("namespace", None)
+        plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-n", namespace, "-f", "-", given=each)
 
 
 def _pods(plane, namespace):

@@ -3,8 +3,10 @@
 import json
 import ssl
 import subprocess
+import urllib.error
 import urllib.request
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from plane.objects import eventually
 from plane.processes import Program, free_ports, listens
 
 HERE = Path(__file__).parent
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RUNTIME = ("Logs", "ClusterLogs", "Exec", "ClusterExec", "PortForward", "ClusterPortForward")
 """What tests tell kwok while it runs, through objects of its API; its stages stand in ``stages/``."""
 
@@ -40,7 +43,7 @@ class ControlPlane:
             self._start_api_server(api, etcd)
             self._start("kube-controller-manager", *_controller_manager(folder))
             self._start("kube-scheduler", f"--kubeconfig={self.admin}", "--leader-elect=false", "--secure-port=0")
-            self._install_crds()
+            self.install_crds("sigs.k8s.io_kwok", "sigs.k8s.io_karpenter", "github.com_aws_karpenter-provider-aws")
             self._start_kwok()
         except BaseException:
             self.stop()
@@ -78,6 +81,31 @@ class ControlPlane:
     def create(self, *objects: dict[str, Any], user: str = ADMIN) -> None:
         """Create objects, status included: a plain apply would drop it."""
         self.kubectl("create", "-f", "-", given={"apiVersion": "v1", "kind": "List", "items": objects}, user=user)
+
+    def ask(self, method: str, path: str, body: bytes | None = None, user: str = ADMIN) -> Any:
+        """Send one request to the API server: what kubectl does in a tenth of the time.
+
+        Raises:
+            urllib.error.HTTPError: when it refuses.
+        """
+        headers = {"Authorization": f"Bearer {user}-token", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.server}{path}", body, headers, method=method)
+        with urllib.request.urlopen(request, context=self._trust, timeout=60) as answer:
+            return json.load(answer)
+
+    def install_crds(self, *modules: str) -> None:
+        """Install the definitions of some modules and wait until they serve; what is installed stays as it is."""
+        names = []
+        for source in (path for module in modules for path in sorted((self.assets.crds / module).glob("*.json"))):
+            definition = source.read_bytes()
+            names.append(json.loads(definition)["metadata"]["name"])
+            try:
+                self.ask("POST", _CRDS, definition)
+            except urllib.error.HTTPError as refused:
+                if refused.code != HTTPStatus.CONFLICT:
+                    raise
+        for name in names:
+            eventually(lambda name=name: _is_established(self.ask("GET", f"{_CRDS}/{name}")))
 
     def start_karpenter(self, instance_types: Iterable[dict[str, Any]]) -> None:
         """Start Karpenter, which makes nodes of the given instance types through kwok."""
@@ -142,16 +170,11 @@ class ControlPlane:
         server.wait_until(self._is_ready)
 
     def _is_ready(self) -> bool:
-        request = urllib.request.Request(f"{self.server}/readyz", headers={"Authorization": f"Bearer {ADMIN}-token"})
         try:
-            with urllib.request.urlopen(request, context=self._trust, timeout=5) as answer:
+            with urllib.request.urlopen(f"{self.server}/readyz", context=self._trust, timeout=5) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False
-
-    def _install_crds(self) -> None:
-        self.kubectl("create", "--validate=false", "-R", "-f", str(self.assets.crds))
-        eventually(lambda: all(map(_is_established, self.read("crds")["items"])))
 
     def _start_kwok(self) -> None:
         self._start(
