@@ -46,8 +46,8 @@ def question(case: Case, found: Library, *, with_log: bool) -> Question:
 
 
 def arguments(case: Case) -> EngineArgs:
-    """Return the arguments that were given; what the log printed as a default is not among them."""
-    values = {name: value for name, value in (case.get("args") or {}).items() if not name.endswith("_printed")}
+    """Return the arguments of a record; one that only the log named ("_printed") was in force all the same."""
+    values = {name.removesuffix("_printed"): value for name, value in (case.get("args") or {}).items()}
     given = {name: Given(value, "command line", name) for name, value in values.items() if value is not None}
     if case.get("model"):
         given["model"] = Given(str(case["model"]).partition(" (")[0], "command line", "model")

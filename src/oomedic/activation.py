@@ -40,7 +40,7 @@ def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     hidden = int(first(text, "hidden_size", "d_model", "n_embd", default=4096))
     width = int(first(text, "intermediate_size_mlp", "intermediate_size", "ffn_dim", default=4 * hidden))
     dense = _ELEMENT * tokens * (3 * width // ranks + 3 * hidden)
-    size = max(dense if not checkpoint.experts else 0, _experts(checkpoint, tokens, hidden, ranks))
+    size = max(dense if not checkpoint.experts else 0, _experts(checkpoint, config, hidden))
     size += _latent_context(text, config)
     return Peak("forward", size, size // 4, round(size * 1.6))
 
@@ -67,9 +67,21 @@ def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     inner = int(
         first(tower, "intermediate_size", default=4 * int(first(tower, "hidden_size", "embed_dim", default=1024)))
     )
-    patches = 4 * max(tokens, 2048)
+    patches = _images_of_all_requests(checkpoint, tower, config) or 4 * max(tokens, 2048)
     size = _ELEMENT * patches * inner * 4
     return Peak("encoder", size, size // 4, size * 4)
+
+
+def _images_of_all_requests(checkpoint: Checkpoint, tower: Config, config: EngineConfig) -> int:
+    """Return the patches of one largest image per request, which V0 makes of a model with cross-attention.
+
+    vllm/worker/enc_dec_model_runner.py profile_run; a tile has one class token and is padded to a multiple of 8.
+    """
+    if config.generation != "V0" or checkpoint.config.get("model_type") != "mllama":
+        return 0
+    side = int(first(tower, "image_size", default=560)) // int(first(tower, "patch_size", default=14))
+    tile = -(-(side * side + 1) // 8) * 8
+    return config.integer("max_num_seqs") * int(first(tower, "max_num_tiles", default=4)) * tile
 
 
 def speculative(config: EngineConfig) -> int:
@@ -80,15 +92,19 @@ def speculative(config: EngineConfig) -> int:
     return config.integer("num_speculative_tokens")
 
 
-def _experts(checkpoint: Checkpoint, tokens: int, hidden: int, ranks: int) -> Bytes:
-    """Return the two intermediate caches of a fused MoE layer (vllm fused_moe: top-k copies of each token)."""
+def _experts(checkpoint: Checkpoint, config: EngineConfig, hidden: int) -> Bytes:
+    """Return the two intermediate caches of a fused MoE layer (vllm fused_moe: top-k copies of each token).
+
+    Old releases work through a batch in chunks of tokens (VLLM_FUSED_MOE_CHUNK_SIZE).
+    """
     if not checkpoint.experts:
         return 0
-    text = checkpoint.text
+    text, ranks = checkpoint.text, config.tensor_parallel_size
+    tokens = min(config.integer("max_num_batched_tokens"), int(config.rules.counted["experts_chunk"]))
     chosen = int(first(text, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k", "moe_k", default=1))
     width = int(first(text, "moe_intermediate_size", "intermediate_size", default=hidden)) // ranks
     copies = tokens * chosen * (max(width, hidden) + max(2 * width, hidden))
-    return _ELEMENT * copies + 4 * tokens * hidden
+    return round(_ELEMENT * copies * float(config.rules.counted["experts_share"])) + 4 * tokens * hidden
 
 
 def _latent_context(text: Config, config: EngineConfig) -> Bytes:
