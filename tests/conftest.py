@@ -1,12 +1,15 @@
 import io
 import json
 import lzma
+import sys
 import tarfile
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from oomedic.entrypoints.cli import main
 from oomedic.signatures import Signatures
 
 TESTS = Path(__file__).parent
@@ -59,3 +62,36 @@ def start_cases():
 
 def _rows(name):
     return [json.loads(line) for line in (TESTS / "cases" / name).read_text(encoding="utf-8").splitlines()]
+
+
+class Ran(NamedTuple):
+    """What one command came to."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def results(self):
+        """The results of a JSON report."""
+        return json.loads(self.out)["results"]
+
+
+@pytest.fixture
+def oomedic(capsys, monkeypatch, tmp_path):
+    """Run a command of oomedic in this process, without a network; ``stdin`` is what it reads there."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("OOMEDIC_CACHE", str(tmp_path / "oomedic-cache"))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def run(*words, stdin=""):
+        content = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        capsys.readouterr()
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as ended:
+            status = ended.code
+        return Ran(status, *capsys.readouterr())
+
+    return run
