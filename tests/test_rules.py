@@ -115,3 +115,14 @@ def test_v1_counted_other_processes_until_0_9_0(version, counted):
 def test_model_runner_v2_left_its_graphs_outside_the_request_until_0_30():
     assert not at("0.28.0").runner_v2["budgeted"]
     assert at("0.30.0").runner_v2["budgeted"]
+
+
+def test_tables_of_a_platform_outrank_those_of_every_release():
+    gpu, cpu = at("0.32.0"), rules_at(Version(0, 32, 0), ROWS, "cpu")
+    assert (gpu.defaults["block_size"], cpu.defaults["block_size"]) == (16, 128)
+    assert cpu.cache["tokens_line"] == gpu.cache["tokens_line"]
+    assert rules_at(Version(0, 10, 2), ROWS, "cpu").defaults["block_size"] == 16
+
+
+def test_a_platform_without_tables_of_its_own_has_the_rules_of_all():
+    assert rules_at(Version(0, 32, 0), ROWS, "tpu") == at("0.32.0")

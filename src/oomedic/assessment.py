@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from oomedic.checkpoint import Checkpoint
 from oomedic.checks import Certainty, certainty, checks_of, first_failure, settled, tightest
-from oomedic.demand import Demand, counted, demands, plan_rules, request_of
+from oomedic.demand import Demand, batch_bytes, counted, demands, plan_rules, request_of
 from oomedic.engine import EngineConfig
 from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
@@ -209,14 +209,19 @@ def _fixed_pool(config: EngineConfig, known: Known, total: Figure | None) -> Fig
     if known.pool is None or known.is_baseline(config) or known.baseline is None:
         return known.pool
     changed = known.changed(config)
-    if config.generation == "V1" and changed <= {"max_model_len"}:
+    if "max_model_len" in changed and _pool_follows_length(config):
+        return None
+    if changed <= {"max_model_len"}:
         return known.pool
     before, after = (requested_memory(total, each) for each in (known.baseline, config))
     if before is None or after is None or not changed <= {"max_model_len", "gpu_memory_utilization"}:
         return None
-    if config.generation == "V0" and "max_model_len" in changed:
-        return None  # without chunked prefill the profile run, and so the pool, follows the length
     return known.pool.plus(exactly(after.value - before.value, "computed", config.settings[_SHARE].where))
+
+
+def _pool_follows_length(config: EngineConfig) -> bool:
+    """Tell whether a longer max_model_len leaves less: by a longer profile run on V0, by the batch on the CPU."""
+    return config.generation == "V0" or batch_bytes(config) > 0
 
 
 def _kv_plan(cut: Layout | None, available: Figure | None, config: EngineConfig, rules: PlanRules) -> KvPlan | None:

@@ -119,7 +119,7 @@ def _cache_use(config: EngineConfig) -> CacheUse:
     return CacheUse(
         model_type="",
         generation=config.generation,
-        block_size=config.integer("block_size") or None if config.is_given("block_size") else None,
+        block_size=None if config.is_default("block_size") else config.integer("block_size") or None,
         kv_cache_dtype=str(config.value("kv_cache_dtype") or "auto"),
         max_model_len=config.max_model_len or 0,
         prefix_caching=bool(config.rules.defaults.get("hybrid_prefix_caching") if cached is None else cached),
@@ -128,9 +128,18 @@ def _cache_use(config: EngineConfig) -> CacheUse:
 
 
 def non_torch(config: EngineConfig) -> Figure:
-    """Return what lies on the GPU outside torch and grows while the engine starts: NCCL, cuBLAS, kernels."""
-    key = "non_torch_tp1" if config.ranks == 1 else "non_torch_tp"
-    return counted(config, key)
+    """Return what lies on the GPU outside torch and grows while the engine starts: NCCL, cuBLAS, kernels.
+
+    On the CPU all of the worker's process counts: its libraries, and the tokens of a batch.
+    """
+    outside = counted(config, "non_torch_tp1" if config.ranks == 1 else "non_torch_tp")
+    batch = batch_bytes(config) * config.integer("max_num_seqs") * (config.max_model_len or 0)
+    return outside.plus(exactly(batch, "computed", "max_num_seqs x max_model_len")) if batch else outside
+
+
+def batch_bytes(config: EngineConfig) -> Bytes:
+    """Return what a pool pays for each token of max_num_seqs requests of max_model_len; nothing on GPUs."""
+    return int(config.rules.counted.get("batch_bytes", 0))
 
 
 def workspace(config: EngineConfig) -> Figure:

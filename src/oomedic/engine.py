@@ -60,6 +60,11 @@ class EngineConfig(NamedTuple):
         """Return a setting that is on or off."""
         return bool(self.value(name))
 
+    def is_default(self, name: str) -> bool:
+        """Tell whether a setting has the release's default, as far as is known: neither given nor printed."""
+        setting = self.settings.get(name)
+        return setting is None or setting.origin == "default"
+
     def is_given(self, name: str) -> bool:
         """Tell whether a setting was given, not defaulted."""
         setting = self.settings.get(name)
