@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from oomedic.errors import InputError
+from oomedic.redaction import redact
 from oomedic.remedy import Change
 from oomedic.result import Patch
 from oomedic.workload import Workload
 
 _NO_ARGUMENT = frozenset({"manual", "gpu"})
 _GPU = "nvidia.com/gpu"
+_CONTEXT = 3
 _NO_LINE_END = "\\ No newline at end of file"
 
 
@@ -43,12 +45,32 @@ def _edited(text: str, workload: Workload, change: Change) -> str:
 
 
 def _diff(before: str, after: str, name: str) -> str:
-    """Return a diff that ``git apply`` and ``patch -p1`` take: of an absolute path as seen from the root."""
+    """Return a diff that ``git apply`` and ``patch -p1`` take: of an absolute path as seen from the root.
+
+    It has three lines of context, or as many as hold no secret. Where the changed line itself holds one, it is hidden.
+    """
     from difflib import unified_diff  # only where something changes
 
+    from oomedic.secret_lines import secret_lines
+
     path = name.lstrip("/")
-    lines = unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
-    return "".join(line if line.endswith("\n") else f"{line}\n{_NO_LINE_END}\n" for line in lines)
+    context = _context(before, after, secret_lines(before))
+    lines = unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}", n=context)
+    return "".join(redact(line) if line.endswith("\n") else f"{redact(line)}\n{_NO_LINE_END}\n" for line in lines)
+
+
+def _context(before: str, after: str, secret: frozenset[int]) -> int:
+    """Return how many lines around each change can be shown."""
+    from difflib import SequenceMatcher  # see _diff
+
+    changes = [
+        code for code in SequenceMatcher(None, _lines(before), _lines(after)).get_opcodes() if code[0] != "equal"
+    ]
+    for context in range(_CONTEXT, 0, -1):
+        shown = {line for _, start, end, _, _ in changes for line in range(start - context, end + context)}
+        if not shown & secret:
+            return context
+    return 0
 
 
 def _lines(text: str) -> list[str]:
