@@ -1,5 +1,6 @@
 """A request for device memory that failed: torch's message, the driver's, or vLLM's own wording, with its phase."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from oomedic.evidence import Evidence
@@ -20,6 +21,11 @@ EXHAUSTION: Final = (
 """Signatures of a failed allocation on the device."""
 
 _AFTER_LOADING: Final = frozenset({"warm_up_out_of_memory", "cumem_out_of_memory"})
+_STEPS: Final[Mapping[str, str]] = {
+    "load_model": "weights_load",
+    "determine_num_available_blocks": "profile_run",
+    "determine_available_memory": "profile_run",
+}
 _BEFORE_LOADING_IS_DONE: Final = frozenset({"config_validation", "nccl_init", "free_memory_check", "weights_load"})
 _NO_TENSOR_OF_WEIGHTS: Final[Bytes] = 8 * GIB
 """Larger than any tensor that loading allocates at once (the stacked experts of DeepSeek-V3 on one rank: 7 GiB)."""
@@ -41,8 +47,7 @@ def exhaustion(evidence: Evidence) -> Exhaustion | None:
         return None
     message = _message(evidence, event)
     phase = frame_phase(event, evidence.events) or evidence.phase_of(event)
-    if phase is None and evidence.first("weights_out_of_memory"):
-        phase = "weights_load"  # the engine says so itself
+    phase = phase or _named_phase(evidence)
     if phase in _BEFORE_LOADING_IS_DONE and event.signature == "warm_up_out_of_memory":
         phase = None  # the marks in between are cut off
     if phase is not None:
@@ -73,6 +78,14 @@ def touches_sampler(evidence: Evidence, event: Event) -> bool:
     if event.signature == "warm_up_out_of_memory" or evidence.first("warm_up_out_of_memory"):
         return True
     return any(frame.signature == "sampler_frame" for frame in frames_of(event, evidence.events))
+
+
+def _named_phase(evidence: Evidence) -> str | None:
+    """Return the phase that the engine itself names: in words, or by the step in which a worker failed."""
+    if evidence.first("weights_out_of_memory"):
+        return "weights_load"
+    steps = (event.fields.get("method") for event in evidence.all("worker_method_failed"))
+    return next((_STEPS[step] for step in steps if isinstance(step, str) and step in _STEPS), None)
 
 
 def _pins(evidence: Evidence, event: Event) -> bool:

@@ -28,6 +28,11 @@ def text(event: Event | None, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def sayable(event: Event) -> dict[str, str | int | float]:
+    """Return the fields of an event that a sentence can hold as they are: texts and numbers."""
+    return {name: value for name, value in event.fields.items() if isinstance(value, str | int | float)}
+
+
 def line_of(event: Event) -> str:
     """Point at the line of an event, or at what told it beside the log."""
     return event.where

@@ -13,6 +13,7 @@ _OPEN: Final = re.compile(r"['\"\s]*[{\[]")
 _JSON: Final = re.compile(r"json|dict|model_type|validation error", re.IGNORECASE)
 _IMPLEMENTATIONS: Final = ("parser", "load_format", "backend", "runner", "method")
 """Ends of arguments that name one of several implementations."""
+_POSITIVE: Final = ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size", "tensor_parallel_size")
 _OF_THE_CONFIGURATION: Final = frozenset({"config_frame", "environment_frame"})
 
 
@@ -63,6 +64,21 @@ def other_refusal(evidence: Evidence) -> Event | None:
         return None
     named = start_failure(evidence, "value_error")
     return named or start_failure(evidence, "python_error")
+
+
+def impossible_setting(evidence: Evidence) -> tuple[str, int] | None:
+    """Return a setting that was given a number which no engine can run with, None where there is none."""
+    settings = evidence.config.settings if evidence.config else {}
+    for name in _POSITIVE:
+        setting = settings.get(name)
+        if (
+            setting is not None
+            and setting.origin != "default"
+            and isinstance(setting.value, int)
+            and setting.value <= 0
+        ):
+            return name, setting.value
+    return None
 
 
 def says(event: Event) -> str:

@@ -59,16 +59,23 @@ from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.failures import failure
-from oomedic.fields import count, line_of, text
+from oomedic.fields import line_of, sayable
 from oomedic.finding import Finding
 from oomedic.refusals import refused, says, worded
 from oomedic.signatures import Event
 
-_PRINTED = (
-    *("bfloat16_unsupported", "float16_unsupported", "quantization_capability", "quantization_dtype"),
-    *("fp8_kv_cache_unsupported", "kernel_image_missing", "kernel_unsupported"),
-    *("flash_attention_capability", "flash_attention_required", "attention_dtype_mismatch"),
-)
+_PRINTED = {
+    "bfloat16_unsupported": "CFG104.bfloat16",
+    "float16_unsupported": "CFG104.float16",
+    "quantization_capability": "CFG104.capability",
+    "quantization_dtype": "CFG104.dtype",
+    "fp8_kv_cache_unsupported": "CFG104.fp8-cache",
+    "kernel_image_missing": "CFG104.kernels",
+    "kernel_unsupported": "CFG104.kernels",
+    "flash_attention_capability": "CFG104.attention",
+    "flash_attention_required": "CFG104.flash-only",
+    "attention_dtype_mismatch": "CFG104.attention",
+}
 _WORDS = ("dtype", "compute capability", "bfloat16", "float16", "fp8", " sm_", "ampere", "hopper", "blackwell")
 
 
@@ -107,23 +114,8 @@ def _refused(said: Claim, event: Event) -> Finding:
 
 
 def _said(event: Event) -> Claim:
-    where, asked = line_of(event), text(event, "quantization")
-    if event.signature == "bfloat16_unsupported":
-        return claim("CFG104.bfloat16", where, gpu=text(event, "gpu"), capability=text(event, "capability"))
-    if event.signature == "float16_unsupported":
-        return claim("CFG104.float16", where, model_type=text(event, "model_type"))
-    if event.signature == "quantization_capability":
-        capabilities = {"minimum": _dotted(event, "minimum"), "capability": _dotted(event, "capability")}
-        return claim("CFG104.capability", where, quantization=asked, **capabilities)
-    if event.signature == "quantization_dtype":
-        return claim("CFG104.dtype", where, quantization=asked, dtype=text(event, "dtype"))
-    if event.signature in {"kernel_image_missing", "kernel_unsupported"}:
-        return claim("CFG104.kernels", where)
-    others = {"fp8_kv_cache_unsupported": "CFG104.fp8-cache", "flash_attention_required": "CFG104.flash-only"}
-    return claim(others.get(event.signature, "CFG104.attention"), where)
-
-
-def _dotted(event: Event, name: str) -> str:
-    """Write 75 as vendors do: 7.5."""
-    capability = count(event, name) or 0
-    return f"{capability // 10}.{capability % 10}"
+    fields = sayable(event)
+    for name in ("minimum", "capability"):  # 75 is 7.5 as vendors write it
+        number = fields.get(name)
+        fields |= {name: f"{number // 10}.{number % 10}"} if isinstance(number, int) else {}
+    return Claim(_PRINTED[event.signature], fields, line_of(event))

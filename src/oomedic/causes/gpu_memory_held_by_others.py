@@ -19,7 +19,7 @@ already restarts.
 Example
 -------
     $ oomedic diagnose -
-    ValueError: Free memory on device cuda:0 (36.75/121.63 GiB) on startup is less than desired GPU memory utilization (0.85, 103.38 GiB).
+    ValueError: Free memory on device cuda:0 (36.75/79.11 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB).
 
 Five other processes share this card:
 

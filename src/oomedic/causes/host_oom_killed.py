@@ -53,13 +53,11 @@ Says
 ----
 killed: The kernel killed a process because host memory was used up.
 evicted: The node ran short of memory and evicted the pod.
-refused: The host refused the engine more memory: its own or the container's limit is reached.
-refused-size: The host refused the engine {size:gib} of memory: its own or the container's limit is reached.
+refused: The host refused the engine more memory ({size:gib}): its own or the container's limit is reached.
 gone: A process of the engine was ended by SIGKILL without a word of its own, as the kernel does when host memory is used up.
 silent: A process of the engine is gone without a word of its own. The kernel's out-of-memory killer does that; `kubectl describe pod` (Last State: OOMKilled) or the node's kernel log decides.
 unsure: Something killed the process (exit code 137). `kubectl describe pod` decides: reason OOMKilled is host memory, a failed probe is not.
 offloaded: {offloaded:gib} of weights were kept in host memory, for every rank.
-limit: The container's memory limit is {limit}.
 """
 
 from oomedic.cause import cause
@@ -110,11 +108,7 @@ def _refused(evidence: Evidence) -> Finding | None:
     if event is None or (event.signature == "host_mapping_refused" and size(event, "size")):
         return None
     asked = size(event, "size")
-    said = (
-        claim("HOST101.refused", line_of(event))
-        if asked is None
-        else claim("HOST101.refused-size", line_of(event), size=asked.value)
-    )
+    said = claim("HOST101.refused", line_of(event), size=asked.value if asked else None)
     return _finding(evidence, event, "likely", said)
 
 
@@ -129,15 +123,6 @@ def _gone(evidence: Evidence) -> Finding | None:
 
 
 def _finding(evidence: Evidence, event: Event, confidence: Confidence, said: Claim) -> Finding:
-    claims = (said, *_offloaded(evidence), *_limit(evidence))
-    return Finding("HOST101", "host-oom-killed", confidence, claims, event.line, "host_oom")
-
-
-def _offloaded(evidence: Evidence) -> tuple[Claim, ...]:
-    figure = evidence.figure("parameters_offloaded", "offloaded")
-    return () if figure is None else (claim("HOST101.offloaded", figure.where, offloaded=figure.value),)
-
-
-def _limit(evidence: Evidence) -> tuple[Claim, ...]:
-    limit = evidence.workload.host_memory_limit if evidence.workload else None
-    return () if limit is None else (claim("HOST101.limit", "manifest", limit=limit.written),)
+    kept = evidence.figure("parameters_offloaded", "offloaded")
+    offloaded = () if kept is None else (claim("HOST101.offloaded", kept.where, offloaded=kept.value),)
+    return Finding("HOST101", "host-oom-killed", confidence, (said, *offloaded), event.line, "host_oom")

@@ -54,7 +54,7 @@ load-format: There is no load format called {load_format}.
 connector: There is no KV connector called {connector}.
 choice: {argument} cannot be {value}.
 segments: Sleep mode does not work with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.
-utilization: gpu_memory_utilization is {value}; it must be a share between 0 and 1.
+utilization: gpu_memory_utilization is {gpu_memory_utilization}; it must be a share between 0 and 1.
 out-of-range: {argument} is {value}, which no engine can run with; this release does not check it and fails later.
 other: The engine refuses its configuration: {text}.
 """
@@ -63,38 +63,37 @@ from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.failures import spoken, start_failure
-from oomedic.fields import line_of, ratio, text
+from oomedic.fields import line_of, sayable
 from oomedic.finding import Confidence, Finding
-from oomedic.refusals import in_configuration, other_refusal, refusals, says
+from oomedic.refusals import impossible_setting, in_configuration, other_refusal, refusals, says
 from oomedic.signatures import Event
 
 _SAYS = {
-    "variable_invalid": ("variable", ("variable", "value")),
-    "integer_unreadable": ("integer", ("value",)),
-    "parser_unknown": ("parser", ("parser",)),
-    "tool_parser_missing": ("tool-parser", ()),
-    "load_format_unknown": ("load-format", ("load_format",)),
-    "kv_connector_unknown": ("connector", ("connector",)),
-    "expandable_segments_refused": ("segments", ()),
+    "variable_invalid": "CFG111.variable",
+    "integer_unreadable": "CFG111.integer",
+    "parser_unknown": "CFG111.parser",
+    "tool_parser_missing": "CFG111.tool-parser",
+    "load_format_unknown": "CFG111.load-format",
+    "kv_connector_unknown": "CFG111.connector",
+    "expandable_segments_refused": "CFG111.segments",
+    "utilization_out_of_range": "CFG111.utilization",
 }
-_PRINTED = (*_SAYS, "utilization_out_of_range")
-_POSITIVE = ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size", "tensor_parallel_size")
 
 
 @cause(
     "CFG111",
     "invalid-value",
-    reads=(*_PRINTED, "config_value_refused", "argument_invalid", "value_error", "python_error"),
+    reads=(*_SAYS, "config_value_refused", "argument_invalid", "value_error", "python_error"),
     helps=("FIX409",),
     useless=("FIX301", "FIX303"),
     narrows=("VER102",),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a refused value; last, an error in the configuration that only its text explains."""
-    event = start_failure(evidence, *_PRINTED)
+    event = start_failure(evidence, *_SAYS)
     if event is not None:
         event = spoken(evidence, event)
-        return _finding(event, "certain", _said(event))
+        return _finding(event, "certain", Claim(_SAYS[event.signature], sayable(event), line_of(event)))
     return _refused(evidence) or _out_of_range(evidence) or _other(evidence)
 
 
@@ -115,20 +114,11 @@ def _refused(evidence: Evidence) -> Finding | None:
 
 def _out_of_range(evidence: Evidence) -> Finding | None:
     """Recognise a number that older releases let pass, where an error without a name follows."""
-    event, config = other_refusal(evidence), evidence.config
-    if event is None or config is None:
+    event, wrong = other_refusal(evidence), impossible_setting(evidence)
+    if event is None or wrong is None:
         return None
-    for name in _POSITIVE:
-        setting = config.settings.get(name)
-        if (
-            setting is not None
-            and setting.origin != "default"
-            and isinstance(setting.value, int)
-            and setting.value <= 0
-        ):
-            said = claim("CFG111.out-of-range", line_of(event), argument=name, value=setting.value)
-            return _finding(event, "likely", said)
-    return None
+    name, value = wrong
+    return _finding(event, "likely", claim("CFG111.out-of-range", line_of(event), argument=name, value=value))
 
 
 def _other(evidence: Evidence) -> Finding | None:
@@ -136,14 +126,6 @@ def _other(evidence: Evidence) -> Finding | None:
     if event is None or not in_configuration(evidence, event):
         return None
     return _finding(event, "likely", claim("CFG111.other", line_of(event), text=says(event)))
-
-
-def _said(event: Event) -> Claim:
-    where = line_of(event)
-    if event.signature == "utilization_out_of_range":
-        return claim("CFG111.utilization", where, value=ratio(event, "gpu_memory_utilization"))
-    message, names = _SAYS[event.signature]
-    return claim(f"CFG111.{message}", where, **{name: text(event, name) for name in names})
 
 
 def _finding(event: Event, confidence: Confidence, said: Claim) -> Finding:

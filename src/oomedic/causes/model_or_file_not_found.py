@@ -57,20 +57,31 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.failures import outweighed, spoken, start_failure
 from oomedic.fields import line_of, text
-from oomedic.finding import Finding
+from oomedic.finding import Confidence, Finding
 from oomedic.hub_errors import told_by_hub
 from oomedic.phases import frames_of
 from oomedic.signatures import Event
 
-_NAMED = {
-    "weights_missing": ("weights", "model"),
-    "lora_adapter_missing": ("adapter", "path"),
-    "chat_template_missing": ("template", "path"),
-    "tokenizer_missing": ("tokenizer", "tokenizer"),
-    "hub_offline": ("offline", "model"),
-    "model_file_missing": ("file", "file"),
+_NAMED = (
+    *("weights_missing", "lora_adapter_missing", "chat_template_missing"),
+    *("tokenizer_missing", "hub_offline", "model_file_missing"),
+)
+_WEAK = ("file_missing", "permission_denied")
+_SAYS = {
+    "weights_missing": "POD103.weights",
+    "lora_adapter_missing": "POD103.adapter",
+    "chat_template_missing": "POD103.template",
+    "tokenizer_missing": "POD103.tokenizer",
+    "python_error": "POD103.tokenizer",
+    "hub_offline": "POD103.offline",
+    "model_path_invalid": "POD103.path",
+    "repository_missing": "POD103.repository",
+    "hub_status": "POD103.repository",
+    "model_file_missing": "POD103.file",
+    "file_missing": "POD103.file",
+    "permission_denied": "POD103.permission",
 }
-_WEAK = {"file_missing": ("file", "path"), "permission_denied": ("permission", "path")}
+_FIELDS = ("model", "path", "file")
 _MISSING = frozenset({404})
 
 
@@ -90,7 +101,14 @@ def match(evidence: Evidence) -> Finding | None:
         if event is None or outweighed(evidence, event):
             return None
     event = spoken(evidence, event) if event.signature == "tokenizer_missing" else event
-    return Finding("POD103", "model-or-file-not-found", "certain", (_said(evidence, event),), event.line, "other")
+    said = _said(evidence, event)
+    sure: Confidence = "likely" if said.message == "POD103.path" and not _is_path(said) else "certain"
+    return Finding("POD103", "model-or-file-not-found", sure, (said,), event.line, "other")
+
+
+def _is_path(said: Claim) -> bool:
+    """Tell a path, which must exist here, from an id, which the hub may only be hiding or out of reach for."""
+    return str(said.parameters.get("name", "")).startswith(("/", "."))
 
 
 def _repository(evidence: Evidence) -> Event | None:
@@ -113,16 +131,9 @@ def _tokenizer(evidence: Evidence) -> Event | None:
 
 
 def _said(evidence: Evidence, event: Event) -> Claim:
-    where = line_of(event)
-    if event.signature == "python_error":
-        return claim("POD103.tokenizer", where)
-    if event.signature in {"repository_missing", "hub_status"}:
-        named = (text(each, "model") for each in evidence.all("repository_missing", "hub_status"))
-        return claim("POD103.repository", where, name=next((name for name in named if name), evidence.requested_model))
-    if event.signature == "model_path_invalid":
-        return claim("POD103.path", where, name=text(event, "model") or evidence.requested_model)
-    message, field = {**_NAMED, **_WEAK}[event.signature]
-    name = text(event, field)
-    if name is None and event.signature == "file_missing":
-        return claim("POD103.file-unknown", where)
-    return claim(f"POD103.{message}", where, name=name)
+    message = _SAYS[event.signature]
+    named = (text(each, field) for each in evidence.all(event.signature) for field in _FIELDS)
+    name = next(filter(None, named), None)
+    if message == "POD103.file" and name is None:
+        return claim("POD103.file-unknown", line_of(event))
+    return claim(message, line_of(event), name=name or evidence.requested_model)
