@@ -150,7 +150,7 @@ def _corrections(demand: Demand, known: Known, device: Device) -> Mapping[ItemNa
     computed = parts_of(demand)
     corrected: dict[ItemName, Figure | None] = {name: known.part(name) or computed[name] for name in _PARTS}
     available = available_memory(requested_memory(device.total, known.baseline), corrected, known.baseline)
-    gap = available.value - known.pool.value if known.pool is not None and available is not None else 0
+    gap = _unexplained(known, available, known.baseline)
     for name in _LEAST_KNOWN_FIRST:
         figure = corrected[name]
         if gap and figure is not None and known.part(name) is None:
@@ -158,6 +158,13 @@ def _corrections(demand: Demand, known: Known, device: Device) -> Mapping[ItemNa
             gap = min(0, figure.value + gap)
     pairs = ((name, corrected[name], computed[name]) for name in _PARTS)
     return {name: one.value - two.value for name, one, two in pairs if one and two and one is not two}
+
+
+def _unexplained(known: Known, available: Figure | None, baseline: EngineConfig) -> Bytes:
+    """Return by how much the printed pool is smaller than ours; a pool of a given size tells nothing of the rest."""
+    if known.pool is None or available is None or baseline.integer("kv_cache_memory_bytes"):
+        return 0
+    return available.value - known.pool.value
 
 
 def _stage(demand: Demand, config: EngineConfig, device: Device, known: Known) -> Assessment:
