@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from plane.control_plane import ControlPlane
+from plane.instance_types import instance_types
 from plane.objects import gpu_node
 
 HERE = Path(__file__).parent
@@ -32,6 +33,14 @@ def plane(tmp_path_factory):
 def workload_kinds(plane):
     """LeaderWorkerSet, KServe and KubeRay: their definitions are large, and keep the API server busy for a minute."""
     plane.install_crds("sigs.k8s.io_lws", "github.com_kserve_kserve", "github.com_ray-project_kuberay_ray-operator")
+
+
+@pytest.fixture(scope="session")
+def karpenter(plane):
+    """Karpenter with the catalogue's instance types, and the class of nodes that its pools refer to."""
+    plane.create({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "metadata": {"name": "default"}})
+    plane.start_karpenter(instance_types())
+    return plane
 
 
 @pytest.fixture
