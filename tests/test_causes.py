@@ -42,9 +42,7 @@ def pages():
 
 PAGES = pages()
 CAUSES = {code: page for code, page in PAGES.items() if page["kind"] == "cause"}
-BOUND = {
-    code: getattr(importlib.import_module(f"oomedic.causes.{page['module']}"), "match") for code, page in CAUSES.items()
-}
+BOUND = {code: importlib.import_module(f"oomedic.causes.{page['module']}").match for code, page in CAUSES.items()}
 
 
 def blocks(text):
@@ -260,8 +258,8 @@ def test_errors_of_other_ranks_do_not_hide_the_first_cause(library):
 
 def test_advice_to_install_a_package_is_no_cause(library):
     advice = (
-        "(EngineCore pid=3) WARNING 01-01 00:00:00 [topk_topp_sampler.py:69] FlashInfer is not available. Falling back to "
-        "the PyTorch-native implementation. For the best performance, please install FlashInfer."
+        "(EngineCore pid=3) WARNING 01-01 00:00:00 [topk_topp_sampler.py:69] FlashInfer is not available. "
+        "Falling back to the PyTorch-native implementation. For the best performance, please install FlashInfer."
     )
     assert findings(library, [advice]) == []
 
