@@ -1,7 +1,7 @@
 """From a question to what is known of each life: logs taken apart, workloads read, facts put beside them."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.catalogue import Catalogue
 from oomedic.evidence import Evidence, Subject
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from oomedic.observed.facts import Observed
     from oomedic.observed.reading import Seen
     from oomedic.observed.telling import About
+
+_ENDS: Final = frozenset(("error", "wrapper"))
 
 
 class Life(NamedTuple):
@@ -53,8 +55,15 @@ def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
         chosen = workloads if not question.logs and seen is None else (_workload_of((), workloads),)
         lives = [Life(workload=workload) for workload in chosen or (None,)]
     if seen is not None and signatures is not None:
-        lives[-1] = _with_facts(lives[-1], seen.observed, signatures)
+        last = _last_that_ended(lives)
+        lives[last] = _with_facts(lives[last], seen.observed, signatures)
     return tuple(lives)
+
+
+def _last_that_ended(lives: Sequence[Life]) -> int:
+    """Return the number of the last life that shows an error; without any, that of the last one."""
+    failed = [number for number, life in enumerate(lives) if any(event.kind in _ENDS for event in life.events)]
+    return failed[-1] if failed else len(lives) - 1
 
 
 def workloads_of(manifests: Sequence[Manifest], catalogue: Catalogue) -> Iterator[Workload]:

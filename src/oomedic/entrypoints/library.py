@@ -5,7 +5,8 @@ that). Errors are ``oomedic.errors.OomedicError``.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from oomedic import __version__
 from oomedic.arguments import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
@@ -23,6 +24,10 @@ from oomedic.sources.files import open_log, read_checkpoint, read_manifest
 from oomedic.sources.hub import from_environment
 from oomedic.units import parse_size
 
+if TYPE_CHECKING:
+    from oomedic.observed.reading import Beside
+    from oomedic.observed.recognition import FileKind
+
 Text = str | bytes | os.PathLike[str]
 """A text, or where it lies: a path, or a string of one line that names a file."""
 Command = str | Sequence[str]
@@ -33,6 +38,10 @@ def diagnose(
     *,
     logs: Iterable[Text] | Text = (),
     manifest: Text | None = None,
+    pod: Text | None = None,
+    describe: Text | None = None,
+    events: Text | None = None,
+    nvidia_smi: Text | None = None,
     command: Command | None = None,
     gpu: str | None = None,
     vllm: str | None = None,
@@ -44,6 +53,10 @@ def diagnose(
     Args:
         logs: one log or several.
         manifest: the workload's YAML.
+        pod: ``kubectl get pod -o yaml`` or ``-o json``.
+        describe: ``kubectl describe`` of the pod or its node.
+        events: ``kubectl get events``, as a table, YAML or JSON.
+        nvidia_smi: what nvidia-smi prints, or DCGM's metrics.
         command: what the container runs.
         gpu: the card's name, where neither log nor manifest tells.
         vllm: the release, likewise.
@@ -61,6 +74,7 @@ def diagnose(
         _command(command, model, catalogue, {}),
         EngineOptions(gpu=gpu, vllm=vllm),
         _checkpoint(model),
+        tuple(_beside({"objects": pod, "describe": describe, "events": events, "nvidia-smi": nvidia_smi})),
     )
     return diagnose_crash(question, _library(catalogue, offline=offline))
 
@@ -142,6 +156,20 @@ def _manifest(text: Text) -> Manifest:
     if path is not None:
         return read_manifest(path)
     return Manifest("manifest", text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
+
+
+def _beside(given: "Mapping[FileKind, Text | None]") -> "Iterator[Beside]":
+    """Yield what is neither log nor manifest; where its content says better what it is, that counts."""
+    files = [(kind, text) for kind, text in given.items() if text is not None]
+    if not files:
+        return
+    from oomedic.observed.reading import Beside  # only where such a text is given
+    from oomedic.observed.recognition import kind_of_file
+
+    for named, given_text in files:
+        path, text = _manifest(given_text)
+        kind = kind_of_file(path, text)
+        yield Beside(path if path != "manifest" else named, text, named if kind in {"log", "manifest"} else kind)
 
 
 def _checkpoint(model: Text | None) -> Checkpoint | None:

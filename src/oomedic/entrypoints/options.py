@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _WIDEST = 118
+_BESIDE_THE_LOG = (
+    ("--pod", "kubectl get pod -o yaml or json; nodes and events as well"),
+    ("--describe", "kubectl describe pod or node"),
+    ("--events", "kubectl get events, as a table, YAML or JSON"),
+    ("--nvidia-smi", "nvidia-smi, nvidia-smi -q, its CSV, or DCGM's metrics"),
+)
 _CONFIDENCES = ("certain", "likely", "possible", "never")
 
 
@@ -86,10 +92,12 @@ def _command(name: str) -> _Parser:
 
 def _diagnose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "target", nargs="*", metavar="FILE", help="logs, manifests, folders of them; - is standard input"
+        "target", nargs="*", metavar="FILE | DIR", help="logs, manifests, pods, events …: told by content; - is stdin"
     )
     parser.add_argument("--logs", action="append", default=[], metavar="FILE", help="a log of the crashed container")
     parser.add_argument("--manifest", action="append", default=[], metavar="FILE", help="the workload's manifest")
+    for option, what in _BESIDE_THE_LOG:
+        parser.add_argument(option, action="append", default=[], metavar="FILE", help=what)
     _engine(parser)
     _common(parser)
     parser.add_argument(
@@ -151,7 +159,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "diagnose": (
         "name the cause of a crash and a change that fits",
-        "[FILE | -]… [--logs FILE]… [--manifest FILE]… [options] [-- vllm serve MODEL …]",
+        "[FILE | DIR | -]… [--logs FILE]… [--manifest FILE]… [--pod FILE] [options] [-- vllm serve MODEL …]",
         _diagnose,
     ),
     "budget": (

@@ -37,7 +37,8 @@ def read_beside(files: Iterable[Beside], table: ArgumentTable) -> Seen:
     for file in files:
         found = _read(file, table)
         seen = Seen(seen.observed.plus(found.observed), seen.workloads + found.workloads)
-    return seen
+    worst = max(seen.observed.pods, key=lambda pod: _restarts(pod, None), default=None)
+    return seen._replace(workloads=tuple(sorted(seen.workloads, key=lambda workload: not _runs(worst, workload))))
 
 
 def whom(observed: Observed, workload: Workload | None) -> About:
@@ -89,6 +90,10 @@ def _engines(text: str, path: str, table: ArgumentTable) -> Iterator[Workload]:
 
     found = read_workloads(text, path, table) if text else ()
     return iter(sorted(found, key=lambda workload: workload.kind == "Pod"))
+
+
+def _runs(pod: PodState | None, workload: Workload) -> bool:
+    return pod is not None and _is_of(pod, workload)
 
 
 def _is_of(pod: PodState, workload: Workload) -> bool:

@@ -78,6 +78,24 @@ def open_log(path: str) -> Log:
     return Log(path, _read(path))
 
 
+def head_of(path: str, size: int) -> bytes:
+    """Return how a file begins, at most ``size`` bytes, decompressed.
+
+    Raises:
+        InputError: ``file-unreadable`` or as ``open_log``.
+    """
+    head = b""
+    try:
+        with open(path, "rb") as file:
+            for piece in decompressed(iter(lambda: file.read(size), b""), path):
+                head += piece
+                if len(head) >= size:
+                    break
+    except OSError as error:
+        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+    return head[:size]
+
+
 def read_manifest(path: str) -> Manifest:
     """Return a manifest file; ``-`` is standard input.
 

@@ -1,5 +1,6 @@
 """oomedic diagnose: logs and manifests in, cause, budget, plan and change out."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oomedic.entrypoints.commands.asking import engine_args, engine_options, given_checkpoint, library
@@ -7,33 +8,52 @@ from oomedic.entrypoints.terminal import catalogue, show
 from oomedic.errors import UsageError
 from oomedic.pipeline import Question, diagnose_crash
 from oomedic.result import Report, Result
-from oomedic.sources.files import in_folders, is_manifest, once, open_log, read_manifest
+from oomedic.sources.files import in_folders, once, open_log, read_manifest
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from oomedic.catalogue import Catalogue
+
+_BESIDE = ("--pod", "--describe", "--events", "--nvidia-smi")
 _SURE = ("certain", "likely", "possible", "never")
 
 
 def run(options: "Namespace") -> int:
     """Diagnose and return the exit status."""
     facts = catalogue(options)
-    targets = in_folders(options.target)
-    logs = [*options.logs, *(path for path in targets if not is_manifest(path))]
-    manifests = [*in_folders(options.manifest), *filter(is_manifest, targets)]
-    if not logs and not manifests and not options.engine and not options.model:
+    question = _question(options, facts)
+    report = diagnose_crash(question, library(options, facts))
+    show(report, options, facts)
+    return status(report, options.fail_on)
+
+
+def _question(options: "Namespace", facts: "Catalogue") -> Question:
+    named = [(option, path) for option in _BESIDE for path in getattr(options, option.strip("-").replace("-", "_"))]
+    files = (*options.target, *options.logs, *options.manifest, *(path for _, path in named))
+    if not files and not options.engine and not options.model:
         raise UsageError("nothing-asked")
-    once((*logs, *manifests))
+    once(files)
     question = Question(
-        tuple(map(open_log, logs)),
-        tuple(map(read_manifest, manifests)),
+        tuple(map(open_log, options.logs)),
+        tuple(map(read_manifest, in_folders(options.manifest))),
         engine_args(options, facts),
         engine_options(options),
         given_checkpoint(options),
     )
-    report = diagnose_crash(question, library(options, facts))
-    show(report, options, facts)
-    return status(report, options.fail_on)
+    return _with_evidence(question, options.target, named) if options.target or named else question
+
+
+def _with_evidence(question: Question, targets: Sequence[str], named: Sequence[tuple[str, str]]) -> Question:
+    """Add files of which the content tells what they are, and those that are neither log nor manifest."""
+    from oomedic.sources.bundle import collect, read_named  # only where such files are given
+
+    found = collect(targets)
+    return question._replace(
+        logs=question.logs + found.logs,
+        manifests=question.manifests + found.manifests,
+        beside=(*found.beside, *(read_named(option, path) for option, path in named)),
+    )
 
 
 def status(report: Report, fail_on: str) -> int:
