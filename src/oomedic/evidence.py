@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Subject(NamedTuple):
-    """What a result is about; None where it does not apply. ``life`` counts the starts within one log from 1."""
+    """What a result is about; None where it does not apply.
+
+    ``life`` counts the starts within one log from 1; ``log`` names the log where there are several.
+    """
 
     unit: str | None = None
     kind: str | None = None
@@ -33,6 +36,7 @@ class Subject(NamedTuple):
     gpu: str | None = None
     vllm: str | None = None
     instance: str | None = None
+    log: str | None = None
 
 
 class Evidence(NamedTuple):

@@ -24,7 +24,7 @@ _ENDS: Final = frozenset(("error", "wrapper"))
 class Life(NamedTuple):
     """One life of one container, or a configuration that has not run: ``events`` of its log and of what was seen.
 
-    ``number`` counts the lives of a log that holds several.
+    ``number`` counts the lives of a log that holds several, ``log`` names the log where there are several.
     """
 
     events: tuple[Event, ...] = ()
@@ -32,6 +32,7 @@ class Life(NamedTuple):
     workload: Workload | None = None
     observed: "Observed | None" = None
     about: "About | None" = None
+    log: str | None = None
 
 
 def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
@@ -46,7 +47,7 @@ def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
     workloads = tuple(workloads_of(question.manifests, library.catalogue)) or (seen.workloads if seen else ())
     signatures = Signatures(library.catalogue.signatures()) if question.logs or seen else None
     lives = [
-        life._replace(workload=_workload_of(life.events, workloads))
+        life._replace(workload=_workload_of(life.events, workloads), log=log.name if len(question.logs) > 1 else None)
         for log in question.logs
         if signatures is not None
         for life in _lives(log, signatures)
@@ -87,7 +88,7 @@ def evidence_of(question: Question, library: Library, life: Life) -> Evidence:
         UnknownName: for a GPU that the user named.
     """
     sources = Sources(
-        Subject(life=life.number),
+        Subject(life=life.number, log=life.log),
         life.events,
         question.command,
         life.workload,

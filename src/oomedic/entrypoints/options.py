@@ -29,7 +29,9 @@ class _Parser(argparse.ArgumentParser):
         return argparse.HelpFormatter(prog=self.prog, width=_width())
 
     def error(self, message: str) -> "NoReturn":
-        self.exit(2, f"{self.prog}: {message}\n         see {self.prog} --help\n")
+        from oomedic.redaction import redact  # only where a word is refused, and quoted
+
+        self.exit(2, f"{self.prog}: {redact(message)}\n         see {self.prog} --help\n")
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

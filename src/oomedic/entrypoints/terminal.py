@@ -78,6 +78,16 @@ def write(text: str) -> None:
 
 def _rendered(report: "Report", options: "Namespace", facts: "Catalogue") -> str:
     phrases = phrasebook(options)
+    if options.output in {"json", "yaml"}:
+        return _as_tree(report, options, phrases)
+    if options.output == "markdown":
+        from oomedic.reports.markdown import render as as_markdown
+
+        return as_markdown(report, phrases, _names(facts))
+    return _text(report, options, phrases, facts)
+
+
+def _as_tree(report: "Report", options: "Namespace", phrases: Phrasebook) -> str:
     if options.output == "json":
         from oomedic.reports.json import render as as_json  # each format loads itself
 
@@ -96,10 +106,14 @@ def _rendered(report: "Report", options: "Namespace", facts: "Catalogue") -> str
 def _text(report: "Report", options: "Namespace", phrases: Phrasebook, facts: "Catalogue") -> str:
     from oomedic.reports.draw import Pen
     from oomedic.reports.text import Style, render
+def _names(facts: "Catalogue") -> dict[str, str]:
+    return {code: str(facts.page(code)["name"]) for code in facts.codes()}
+
+
 
     names = {code: str(facts.page(code)["name"]) for code in facts.codes()}
     loudness = {"quiet": options.quiet, "verbose": bool(options.verbose)}
-    style = Style(phrases, Pen(colour=colours(options)), names, _width(), **loudness)
+    style = Style(phrases, Pen(colour=colours(options)), _names(facts), _width(), **loudness)
     return render(report, style)
 
 

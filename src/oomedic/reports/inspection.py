@@ -1,11 +1,15 @@
 """What was understood of a manifest, for people."""
 
 from collections.abc import Iterator
+from typing import Final
 
+from oomedic.given import Value
 from oomedic.reports.draw import Pen, table
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report
 from oomedic.workload import Workload
+
+_VALUE: Final = 60
 
 
 def render(report: Report, phrases: Phrasebook, pen: Pen) -> str:
@@ -16,10 +20,42 @@ def render(report: Report, phrases: Phrasebook, pen: Pen) -> str:
     return "\n".join("\n".join(_workload(each, phrases, pen)) for each in workloads) + "\n"
 
 
+def as_markdown(report: Report, phrases: Phrasebook) -> str:
+    """Return one section per engine."""
+    workloads = [result.workload for result in report.results if result.workload is not None]
+    lines = [line for each in workloads for line in _section(each, phrases)] or [phrases.text("inspect.none")]
+    return "\n".join(lines) + "\n"
+
+
 def _workload(workload: Workload, phrases: Phrasebook, pen: Pen) -> Iterator[str]:
     yield pen.paint(workload.unit, "bold")
+    yield from (f"  {text}" for text in _remarks(workload, phrases))
+    yield from table(list(_facts(workload)))
+    yield from table(list(_arguments(workload)), indent="    ")
+
+
+def _section(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
+    yield from (f"## {workload.unit}", "")
+    yield from (f"- {text}" for text in _remarks(workload, phrases))
+    yield from (f"- {name}: `{value}`" for name, value in _facts(workload))
+    arguments = list(_arguments(workload))
+    if arguments:
+        yield from ("", "| argument | value | where | edit |", "|--|--|--|--|")
+        yield from (f"| {' | '.join(f'`{cell}`' if cell else '' for cell in row)} |" for row in arguments)
+    yield ""
+
+
+def _remarks(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
+    """Say why an engine is not read, and which of its words are not understood."""
     if workload.because is not None:
-        yield f"  {phrases.say(workload.because)}"
+        yield phrases.say(workload.because)
+    if workload.arguments.unknown:
+        yield phrases.text("notes.arguments-unknown", flags=workload.arguments.unknown)
+    for problem in workload.arguments.problems:
+        yield f"{problem.where}: {phrases.say(problem)}" if problem.where else phrases.say(problem)
+
+
+def _facts(workload: Workload) -> Iterator[list[str]]:
     facts = [
         ("engine", " ".join(part for part in (workload.engine, workload.engine_version) if part)),
         ("image", workload.image),
@@ -28,14 +64,20 @@ def _workload(workload: Workload, phrases: Phrasebook, pen: Pen) -> Iterator[str
         ("nodes", _pairs(workload)),
         ("/dev/shm", _shm(workload)),  # noqa: S108 - the name of a mount
     ]
-    yield from table([[name, str(value)] for name, value in facts if value])
-    yield from table(list(_arguments(workload)), indent="    ")
+    return ([name, str(value)] for name, value in facts if value)
 
 
 def _arguments(workload: Workload) -> Iterator[list[str]]:
     for name, given in workload.arguments.given.items():
         place = workload.edit_paths.get(name)
-        yield [name, str(given.value), given.where, place.pointer if place else ""]
+        yield [name, _shown(given.value), given.where, place.pointer if place else ""]
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "–"
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
 def _pairs(workload: Workload) -> str:

@@ -19,11 +19,14 @@ def run(options: "Namespace") -> int:
     named = set(options.path)
     paths = [path for path in in_folders(options.path) if path in named or is_manifest(path)]
     report = inspect_manifests(tuple(map(read_manifest, paths)), Library(facts, __version__))
-    if options.output != "text":
+    if options.output in {"json", "yaml"}:
         show(report, options, facts)
         return 0
     from oomedic.reports.draw import Pen  # only for people
-    from oomedic.reports.inspection import render
+    from oomedic.reports.inspection import as_markdown, render
 
-    write(render(report, phrasebook(options), Pen(colour=colours(options))))
+    if options.output == "markdown":
+        write(as_markdown(report, phrasebook(options)))
+    else:
+        write(render(report, phrasebook(options), Pen(colour=colours(options))))
     return 0

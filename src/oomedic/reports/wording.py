@@ -1,0 +1,119 @@
+"""What text and Markdown say alike: sentences chosen for a result, without layout."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from oomedic.assessment import Assessment
+from oomedic.claim import Claim
+from oomedic.memory.budget import Budget
+from oomedic.planning.plan import Offer, Rejected
+from oomedic.remedy import Change
+from oomedic.reports.phrases import Phrasebook
+from oomedic.result import Result
+
+
+def subject(result: Result, phrases: Phrasebook) -> str:
+    """Name what a result is about, to tell several apart."""
+    about = result.subject
+    parts = [about.unit, about.log, about.gpu, f"vLLM {about.vllm}" if about.vllm else None]
+    if about.life is not None:
+        parts.append(phrases.text("label.lives", number=about.life))
+    return " · ".join(part for part in parts if part) or "–"
+
+
+def without_finding(result: Result) -> Iterator[Claim]:
+    """Say what is known where no cause stands."""
+    if result.diagnosis is None or (result.outcome_origin == "computed" and result.outcome != "unknown"):
+        key = {"starts": "computed-starts", "crashes": "computed-crashes"}.get(result.outcome, "unknown")
+        yield Claim(f"diagnosis.{key}", {"phase": result.phase})
+        return
+    if result.outcome == "starts":
+        yield Claim("diagnosis.starts", {})
+        return
+    error = result.diagnosis.first_error
+    if error is None or error.message == "diagnosis.first-error":
+        yield Claim("diagnosis.not-recognised" if result.outcome == "crashes" else "diagnosis.no-error", {})
+    if error is not None:
+        yield error
+    if result.phase is not None:
+        yield Claim("diagnosis.reached", {"phase": result.phase})
+
+
+def version(result: Result) -> str | None:
+    """Name the release, or the releases, that the figures are of."""
+    if result.assessment is None:
+        return None
+    if result.versions is not None:
+        return f"vLLM {result.versions[0]} … {result.versions[1]}"
+    return f"vLLM {result.subject.vllm or result.assessment.config.rules.version}"
+
+
+def card_and_version(result: Result) -> str:
+    """Name what a budget is of."""
+    name = ", ".join(part for part in (result.subject.gpu, version(result)) if part)
+    return f" ({name})" if name else ""
+
+
+def beside_the_budget(result: Result) -> Iterator[Claim]:
+    """Say what the cache holds or lacks, and what is not known."""
+    kv = result.assessment.kv if result.assessment else None
+    length = result.assessment.config.max_model_len if result.assessment else None
+    if kv is not None and kv.blocks and kv.fits:
+        concurrency = f"{kv.max_concurrency:.2f}"
+        yield Claim("label.kv-holds", {"tokens": kv.tokens, "concurrency": concurrency, "max_model_len": length})
+    elif kv is not None and kv.needed:
+        sizes = {"max_model_len": length, "needed": kv.needed, "longest": kv.estimated_max_model_len}
+        yield Claim("label.kv-short" if kv.estimated_max_model_len else "label.kv-none", sizes)
+    elif result.budget is not None and result.budget.left is not None and _only_weights(result.budget):
+        yield Claim("label.left-for-kv", {"left": result.budget.left.value})
+    yield from result.budget_missing
+
+
+def _only_weights(budget: Budget) -> bool:
+    """Tell whether the weights are all that is known of what the engine needs."""
+    return all(item.name == "weights" for item in budget.items if item.figure is not None)
+
+
+def changes(offer: Offer, phrases: Phrasebook) -> str:
+    """Say what changes, or what a person must do."""
+    if offer.step is not None:
+        return phrases.say(offer.step)
+    return ", ".join(_change(change) for change in offer.changes if change.target != "manual")
+
+
+def _change(change: Change) -> str:
+    before = "" if change.before is None else f" (was {change.before})"
+    return f"{change.target}: {change.after}{before}"
+
+
+def proof(offer: Offer, phrases: Phrasebook) -> str:
+    """Say why an offer is believed to fit: the engine's own words before our arithmetic; nothing for a manual step."""
+    summary = f": {_summary(offer.after, phrases)}" if offer.after is not None else ""
+    if offer.proof is not None:
+        return f"{phrases.text('plan.proven')} ({offer.proof}){summary}"
+    if offer.after is not None and offer.after.outcome == "starts":
+        key = {"certain": "plan.fits", "likely": "plan.likely-fits"}.get(offer.after.certainty, "plan.edge")
+        return f"{phrases.text(key)}{summary}"
+    if all(change.target == "manual" for change in offer.changes):
+        return ""
+    return phrases.text("plan.not-checked")
+
+
+def _summary(after: Assessment, phrases: Phrasebook) -> str:
+    parts = [
+        f"{phrases.text(f'label.{item.name}')} {phrases.size(item.figure.value)}"
+        for item in after.budget.items
+        if item.figure is not None
+    ]
+    if after.kv is not None and after.kv.tokens:
+        parts.append(phrases.text("label.tokens", tokens=f"{after.kv.tokens:,}"))
+    return ", ".join(parts)
+
+
+def grouped(rejected: Sequence[Rejected], phrases: Phrasebook, names: Mapping[str, str]) -> dict[str, list[str]]:
+    """Put remedies together that are not offered for the same reason; a cause may have a sentence of its own."""
+    groups: dict[str, list[str]] = {}
+    for each in rejected:
+        own = f"{each.because.parameters.get('code')}.not-{each.remedy}"
+        text = phrases.text(own) if phrases.has(own) else phrases.say(each.because)
+        groups.setdefault(text, []).append(f"{each.remedy} {names.get(each.remedy, '')}".strip())
+    return groups
