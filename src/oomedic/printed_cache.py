@@ -6,7 +6,7 @@ from oomedic.attention import Request
 from oomedic.engine import EngineConfig
 from oomedic.figure import Figure
 from oomedic.known import Known, PrintedCache
-from oomedic.kv_plan import KvPlan, Layout, PlanRules, plan
+from oomedic.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
 from oomedic.units import Bytes
 
 
@@ -38,13 +38,17 @@ _SAME_NEED = frozenset({"max_model_len", "gpu_memory_utilization", "max_num_seqs
 
 
 def sharpened(known: Known, cut: Layout, request: Request, rules: PlanRules) -> Figure | None:
-    """Return the printed pool as the printed tokens tell it, to one block: GiB are printed with two decimals.
+    """Return the printed pool as printed tokens tell it, to one block: GiB are printed with two decimals.
 
-    It stays as it is where no pool of about that size could hold exactly these tokens.
+    These are the tokens that it holds, or the longest request that would fit. It stays as it is where no pool of about
+    that size could hold exactly these.
     """
     pool, tokens = known.pool, known.tokens
-    if pool is None or tokens is None or not cut.bytes_per_block:
+    if pool is None or not cut.bytes_per_block:
         return pool
+    if tokens is None:
+        longest = known.cache.longest if known.cache else None
+        return pool if longest is None else _by_the_longest(pool, cut, request._replace(length=longest), rules)
     block = cut.bytes_per_block
     possible = range(max(0, pool.low // block), max(0, pool.high // block) + 1)
     index = bisect_left(possible, tokens, key=lambda blocks: _tokens_of(cut, blocks, request, rules))
@@ -53,6 +57,14 @@ def sharpened(known: Known, cut: Layout, request: Request, rules: PlanRules) -> 
     least = max(pool.low, possible[index] * block)
     most = min(pool.high, (possible[index] + 1) * block - 1)
     return pool._replace(value=min(max(pool.value, least), most), low=least, high=most)
+
+
+def _by_the_longest(pool: Figure, cut: Layout, longest: Request, rules: PlanRules) -> Figure:
+    """Return a pool in which the longest request fits and one of a token more does not."""
+    spare = cut.bytes_per_block if rules.null_block else 0
+    least = max(pool.low, needed_bytes(cut, longest, rules) + spare)
+    most = min(pool.high, needed_bytes(cut, longest._replace(length=longest.length + 1), rules) + spare - 1)
+    return pool._replace(value=min(max(pool.value, least), most), low=least, high=most) if least <= most else pool
 
 
 def _tokens_of(cut: Layout, blocks: int, request: Request, rules: PlanRules) -> int:

@@ -79,12 +79,27 @@ def make_plan(
             offers += [each for each in found if isinstance(each, Offer)]
             if found and not any(isinstance(each, Offer) for each in found):
                 rejected += [each for each in found if isinstance(each, Rejected)][:1]
+    offers, pointless = _with_an_effect(offers)
+    rejected += pointless
     rejected += [Rejected(code, claim("plan.worsens", code=finding.code)) for code in cause.worsens]
     rejected += [Rejected(code, claim("plan.useless", code=finding.code)) for code in cause.useless]
     ranked = _without_guesses(sorted(offers, key=lambda offer: _rank(offer, cause)))
     best = ranked[0] if ranked else None
     before = evidence.assessment.budget if evidence.assessment else None
     return Plan(best, tuple(ranked[1:]), tuple(rejected), before)
+
+
+def _with_an_effect(offers: list[Offer]) -> tuple[list[Offer], list[Rejected]]:
+    """Part the offers from those that owe all to the shorter requests that go with them, and allow none longer."""
+    alone = max((_length(offer) or 0 for offer in offers if offer.remedy == "FIX101"), default=0)
+    pointless = [offer for offer in offers if offer.remedy != "FIX101" and 0 < (_length(offer) or 0) <= alone]
+    reasons = [Rejected(offer.remedy, claim("plan.no-longer-requests", alone=alone)) for offer in pointless]
+    return [offer for offer in offers if offer not in pointless], reasons
+
+
+def _length(offer: Offer) -> int | None:
+    """Return the max_model_len that an offer allows, None where it leaves it as it is."""
+    return next((change.after for change in offer.changes if change.target == "max_model_len"), None)
 
 
 def _without_guesses(ranked: list[Offer]) -> list[Offer]:

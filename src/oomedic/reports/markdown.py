@@ -84,10 +84,12 @@ def _budget(budget: Budget, title: str, phrases: Phrasebook) -> Iterator[str]:
         *((item.name, item.figure) for item in budget.items),
         ("left", budget.left),
     ]
+    outside = {item.name for item in budget.items if not item.inside}
     for name, figure in rows:
         if figure is not None:
+            label = phrases.text(f"label.{name}") + (r" \*" if name in outside else "")
             origin = phrases.text(f"label.origin-{figure.origin}")
-            yield f"| {phrases.text(f'label.{name}')} | {phrases.size(figure.value)} | {origin} |"
+            yield f"| {label} | {phrases.size(figure.value)} | {origin} |"
 
 
 def _sentences(claims: Iterator[Claim], phrases: Phrasebook) -> Iterator[str]:

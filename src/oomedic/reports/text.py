@@ -153,8 +153,7 @@ def _item_row(item: Item, style: Style) -> list[str]:
     label = f"{_LETTERS[item.name]} {style.phrases.text(f'label.{item.name}')}"
     if item.figure is None:
         return [label, "–"]
-    row = _row(label, item.figure, style)
-    return row if item.inside else [*row, f"({style.phrases.text('label.outside')})"]
+    return _row(label if item.inside else f"{label} *", item.figure, style)
 
 
 def _row(label: str, figure: Figure, style: Style) -> list[str]:

@@ -54,7 +54,10 @@ def card_and_version(result: Result) -> str:
 
 
 def beside_the_budget(result: Result) -> Iterator[Claim]:
-    """Say what the cache holds or lacks, and what is not known."""
+    """Say what lies outside the request, what the cache holds or lacks, and what is not known."""
+    outside = [item for item in (result.budget.items if result.budget else ()) if not item.inside]
+    if any(item.figure is not None and item.figure.value for item in outside):
+        yield Claim("label.outside", {})
     kv = result.assessment.kv if result.assessment else None
     length = result.assessment.config.max_model_len if result.assessment else None
     if kv is not None and kv.blocks and kv.fits:
