@@ -76,12 +76,13 @@ def right(row: dict[str, Any]) -> bool:
 def leaks(report: Report, library: Library) -> list[str]:
     """Return the formats in which a secret of the log appears."""
     phrases = Phrasebook(library.catalogue.messages())
-    style = Style(phrases, Pen(colour=False), {}, 100)
+    names = {code: str(library.catalogue.page(code)["name"]) for code in library.catalogue.codes()}
+    style = Style(phrases, Pen(colour=False), names, 100)
     texts = {
         "text": render(report, style),
         "json": as_json(report, phrases),
         "yaml": as_yaml(report, phrases),
-        "markdown": as_markdown(report, phrases),
+        "markdown": as_markdown(report, phrases, names),
     }
     return [name for name, text in texts.items() if any(secret in text for secret in SECRETS)]
 

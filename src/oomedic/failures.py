@@ -13,7 +13,7 @@ WEAK: Final = frozenset(
     (
         *("hub_status", "hub_unreachable", "hub_rate_limited", "hub_offline"),
         *("file_missing", "permission_denied", "package_missing", "json_unreadable"),
-        *("peer_connection_lost", "collective_timeout", "nccl_error", "segmentation_fault"),
+        *("process_limit_reached", "peer_connection_lost", "collective_timeout", "nccl_error", "segmentation_fault"),
     )
 )
 """Errors that are printed for other reasons too, or follow from another one: an error that says more outweighs them."""
@@ -37,7 +37,9 @@ def failure(evidence: Evidence, *signatures: str) -> Event | None:
     ready = evidence.first(_READY)
     if ready is None:
         return start_failure(evidence, *signatures)
-    if not any(event.kind == "wrapper" and event.signature not in _NOISE for event in evidence.events):
+    stopped = next((event.line for event in evidence.all("server_stopped")), float("inf"))
+    deaths = (event for event in evidence.events if event.kind == "wrapper" and event.signature not in _NOISE)
+    if not any(ready.line < event.line < stopped for event in deaths):
         return None
     return next((event for event in evidence.all(*signatures) if event.line > ready.line), None)
 

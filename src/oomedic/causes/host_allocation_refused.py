@@ -7,13 +7,13 @@ What you see
 ------------
 "unable to mmap N bytes from file <…>: Cannot allocate memory (12)"; "CUDA error: out of memory" with pin_memory in the
 traceback, while GPU and host have room; on the CPU backend "Available memory on node … is less than requested memory for
-kv".
+kv"; "Too many open files", "can't start new thread".
 
 Why it happens
 --------------
 Mapping a file needs address space, which ulimit -v, the container's limit or the kernel's overcommit policy bound. Pinned
 memory has a ceiling of its own: locked pages (ulimit -l), and on WSL2 and some drivers a few GiB. CUDA reports that as "out
-of memory" too.
+of memory" too. Processes, threads and open files have limits of their own.
 
 Example
 -------
@@ -41,6 +41,7 @@ All releases.
 Says
 ----
 mapping: The host refused to map {size:gib} of a file into memory.
+limit: A limit of the container is reached: {limit}.
 pinned: Pinning host memory failed. CUDA words it like a lack of GPU memory, but the GPU is not what is full.
 kv-space: {requested:gib} of KV cache space were asked for in host memory; {free:gib} of {total:gib} are free.
 """
@@ -49,23 +50,27 @@ from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.exhaustion import pinning
-from oomedic.failures import failure
-from oomedic.fields import line_of, size
+from oomedic.failures import WEAK, failure, outweighed
+from oomedic.fields import line_of, size, text
 from oomedic.finding import Confidence, Finding
 from oomedic.signatures import Event
+
+_PRINTED = ("host_mapping_refused", "cpu_kv_cache_unavailable", "process_limit_reached")
 
 
 @cause(
     "HOST105",
     "host-allocation-refused",
-    reads=("host_mapping_refused", "cpu_kv_cache_unavailable", "cuda_driver_out_of_memory"),
+    reads=(*_PRINTED, "cuda_driver_out_of_memory"),
     helps=("FIX402", "FIX409", "FIX115"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX112"),
     worsens=("FIX111", "FIX113"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a refused mapping, a refused cache of the CPU backend, or memory that could not be pinned."""
-    event = failure(evidence, "host_mapping_refused", "cpu_kv_cache_unavailable")
+    event = failure(evidence, *_PRINTED)
+    if event is not None and event.signature in WEAK and outweighed(evidence, event):
+        return None
     said = None if event is None else _said(event)
     if event is not None and said is not None:
         return _finding(event, said, "certain")
@@ -75,6 +80,8 @@ def match(evidence: Evidence) -> Finding | None:
 
 def _said(event: Event) -> Claim | None:
     where = line_of(event)
+    if event.signature == "process_limit_reached":
+        return claim("HOST105.limit", where, limit=text(event, "limit"))
     mapped = size(event, "size")
     if mapped is not None:
         return claim("HOST105.mapping", where, size=mapped.value)

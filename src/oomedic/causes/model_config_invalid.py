@@ -38,7 +38,7 @@ All releases.
 Says
 ----
 json: {path} is not valid JSON.
-json-unknown: The model's config.json is not valid JSON.
+json-unknown: A JSON text is not valid: most likely config.json or another file of the model, or the value of an argument.
 type: config.json does not say which kind of model it is (model_type).
 lacks: The model's config lacks {key}: it was written for another release of Transformers, or edited.
 value: config.json holds a value that the model's class refuses: {text}.
@@ -47,7 +47,7 @@ value: config.json holds a value that the model's class refuses: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import spoken, start_failure
+from oomedic.failures import outweighed, spoken, start_failure
 from oomedic.fields import line_of, text
 from oomedic.finding import Finding
 from oomedic.signatures import Event
@@ -58,21 +58,28 @@ _PRINTED = ("model_config_unreadable", "model_type_missing", "model_config_inval
 @cause(
     "CFG114",
     "model-config-invalid",
-    reads=_PRINTED,
+    reads=(*_PRINTED, "json_unreadable"),
     helps=("FIX203", "FIX501"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX301"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a config that cannot be read; what the JSON reader said before it is where the log proves it."""
-    event = start_failure(evidence, *_PRINTED)
+    event, reader = start_failure(evidence, *_PRINTED), start_failure(evidence, "json_unreadable")
     if event is None:
-        return None
+        return _unreadable(evidence, reader)
     event = spoken(evidence, event)
-    reader = start_failure(evidence, "json_unreadable")
     line = reader.line if reader is not None and event.signature == "model_config_unreadable" else event.line
     return Finding(
         "CFG114", "model-config-invalid", "certain", (_said(event),), min(line, event.line), "config_validation"
     )
+
+
+def _unreadable(evidence: Evidence, reader: Event | None) -> Finding | None:
+    """Take a JSON reader's error for that of config.json, where nothing says which text it was."""
+    if reader is None or not reader.quote.startswith("JSONDecodeError") or outweighed(evidence, reader):
+        return None
+    said = claim("CFG114.json-unknown", line_of(reader))
+    return Finding("CFG114", "model-config-invalid", "possible", (said,), reader.line, "config_validation")
 
 
 def _said(event: Event) -> Claim:
