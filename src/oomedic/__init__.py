@@ -9,7 +9,7 @@ The promised names are loaded when they are first used, so that ``import oomedic
 
 __version__ = "0.1.0"
 
-__all__ = ["Bytes", "Figure", "Finding", "OomedicError", "Plan", "Report", "Result", "budget", "diagnose", "explain"]
+__all__ = ["Bytes", "Figure", "Finding", "OomedicError", "Plan", "Report", "Result", "budget", "diagnose", "explain", "plan"]
 
 _HOMES = {
     "Bytes": "oomedic.units",
@@ -22,11 +22,12 @@ _HOMES = {
     "budget": "oomedic.entrypoints.library",
     "diagnose": "oomedic.entrypoints.library",
     "explain": "oomedic.entrypoints.library",
+    "plan": "oomedic.entrypoints.library",
 }
 
 TYPE_CHECKING = False  # importing typing for its own constant takes as long as starting Python
 if TYPE_CHECKING:
-    from oomedic.entrypoints.library import budget, diagnose, explain
+    from oomedic.entrypoints.library import budget, diagnose, explain, plan
     from oomedic.errors import OomedicError
     from oomedic.figure import Figure
     from oomedic.finding import Finding

@@ -1,7 +1,7 @@
 """What a question about one engine comes to: everything that a report shows."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from oomedic.assessment import Assessment, Outcome
 from oomedic.claim import Claim
@@ -12,6 +12,10 @@ from oomedic.memory.budget import Budget
 from oomedic.planning.plan import Plan
 from oomedic.version import Version
 from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.search.answer import Answer
+    from oomedic.search.variants import Variant
 
 OutcomeOrigin = Literal["printed", "computed"]
 
@@ -27,7 +31,8 @@ class Result(NamedTuple):
     """One subject. What does not apply is None.
 
     ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached.
-    ``versions`` are the first and the last era that the figures cover, where the release is not known.
+    ``versions`` are the first and the last era that the figures cover, where the release is not known. ``answer`` is an
+    instance type that a search found.
     """
 
     subject: Subject
@@ -43,6 +48,7 @@ class Result(NamedTuple):
     patch: Patch | None = None
     arguments: Mapping[str, Given] = {}
     versions: tuple[Version, Version] | None = None
+    answer: "Answer | None" = None
 
     @property
     def budget(self) -> Budget | None:
@@ -59,7 +65,12 @@ class Versions(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All results, the most telling first."""
+    """All results, the most telling first.
+
+    ``variants`` are the ways to have a model, and ``notes`` remarks on all results, where a search was asked for.
+    """
 
     results: tuple[Result, ...]
     versions: Versions
+    variants: "tuple[Variant, ...]" = ()
+    notes: tuple[Claim, ...] = ()

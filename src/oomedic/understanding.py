@@ -135,6 +135,12 @@ def _workload_of(events: Sequence[Event], workloads: tuple[Workload, ...]) -> Wo
     return next(iter(same or supported), None)
 
 
+def find_model(question: Question, library: Library) -> Resolved | None:
+    """Find the model that a command line or a config names; None where neither does."""
+    sources = Sources(Subject(), (), question.command, None, None, question.options)
+    return _model(question, sources, library)
+
+
 def _model(question: Question, sources: Sources, library: Library) -> Resolved | None:
     """Find the model: given as a config, catalogued, or on the hub; the nearest known one where nothing else is."""
     given = given_arguments(sources)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "diagnose": "oomedic.entrypoints.commands.diagnose",
     "budget": "oomedic.entrypoints.commands.budget",
+    "plan": "oomedic.entrypoints.commands.plan",
     "inspect": "oomedic.entrypoints.commands.inspect",
     "explain": "oomedic.entrypoints.commands.explain",
     "list": "oomedic.entrypoints.commands.catalogue",

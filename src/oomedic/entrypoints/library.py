@@ -120,6 +120,44 @@ def budget(
     return compute_budget(question, _library(catalogue, offline=offline), _several(gpu), _several(vllm))
 
 
+def plan(
+    model: Text,
+    *,
+    context: int | None = None,
+    concurrency: int = 1,
+    max_price: float | None = None,
+    region: str | None = None,
+    gpus: Sequence[str] = (),
+    allow_quantized: bool = False,
+    command: Command | None = None,
+    vllm: str | None = None,
+    offline: bool = False,
+) -> Report:
+    """Find the instance types that run a model, the cheapest first.
+
+    Args:
+        model: a model's id, its folder or its config.json.
+        context: tokens of one request; None: as many as the model allows.
+        concurrency: requests of that length at once.
+        max_price: the most that an hour may cost, in US dollars.
+        region: an AWS region.
+        gpus: names of cards; none: all.
+        allow_quantized: offer copies that change answers.
+        command: engine arguments that stand.
+        vllm: the release; None: the newest that is known.
+        offline: ask no hub.
+
+    Raises:
+        OomedicError: when a name is not known or the model cannot be had.
+    """
+    from oomedic.sizing import Order, plan_instances  # only where a search is asked for
+
+    catalogue = load()
+    question = Question((), (), _command(command, model, catalogue, {}), EngineOptions(vllm=vllm), _checkpoint(model))
+    order = Order(context, concurrency, max_price, region, tuple(gpus), allow_quantized)
+    return plan_instances(question, _library(catalogue, offline=offline), order)
+
+
 def explain(code: str) -> str:
     """Return the page of a cause or remedy as Markdown.
 

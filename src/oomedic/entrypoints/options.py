@@ -94,12 +94,17 @@ def _command(name: str) -> _Parser:
 
 def _diagnose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "target", nargs="*", metavar="FILE | DIR", help="logs, manifests, pods, events …: told by content; - is stdin"
+        "target",
+        nargs="*",
+        metavar="TARGET",
+        help="KIND/NAME on the cluster; or logs, manifests, pods, …, told by content",
     )
     parser.add_argument("--logs", action="append", default=[], metavar="FILE", help="a log of the crashed container")
     parser.add_argument("--manifest", action="append", default=[], metavar="FILE", help="the workload's manifest")
     for option, what in _BESIDE_THE_LOG:
         parser.add_argument(option, action="append", default=[], metavar="FILE", help=what)
+    _search(parser)
+    _cluster(parser)
     _engine(parser)
     _common(parser)
     parser.add_argument(
@@ -109,6 +114,22 @@ def _diagnose(parser: argparse.ArgumentParser) -> None:
 
 def _budget(parser: argparse.ArgumentParser) -> None:
     _engine(parser)
+    _common(parser)
+
+
+def _plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model's id, its folder or its config.json")
+    parser.add_argument(
+        "--context", metavar="TOKENS", help="length of one request; as vLLM reads it: 32k is 32000, 32K is 32768"
+    )
+    parser.add_argument("--concurrency", type=int, default=1, metavar="N", help="requests of that length at once (1)")
+    parser.add_argument("--max-price", metavar="USD/h", help="the most that an hour may cost, such as 5/h")
+    parser.add_argument("--gpus", metavar="NAME,…", help="only these GPUs, such as h100,l40s")
+    parser.add_argument("--allow-quantized", action="store_true", help="offer copies in 8 or 4 bits, and an fp8 cache")
+    _prices(parser)
+    group = parser.add_argument_group("engine options")
+    group.add_argument("--vllm", metavar="VERSION", help="the vLLM version; the newest that is known without it")
+    group.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="a variable of the engine")
     _common(parser)
 
 
@@ -141,6 +162,22 @@ def _engine(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kv-cache-memory", metavar="SIZE", help="one GPU's KV cache, taken as printed")
 
 
+def _cluster(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("cluster options, as of kubectl")
+    group.add_argument("-n", "--namespace", metavar="NAMESPACE", help="the target's namespace")
+    group.add_argument("--context", metavar="NAME", help="the kubeconfig's context")
+    group.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig")
+    group.add_argument("--as", dest="as_user", metavar="USER", help="act as this user")
+    group.add_argument("--as-group", action="append", default=[], metavar="GROUP", help="and as a member of this group")
+
+
+def _search(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("search on the cluster")
+    group.add_argument("-A", "--all-namespaces", action="store_true", help="all failing vLLM pods of the cluster")
+    group.add_argument("-l", "--selector", metavar="LABELS", help="only pods with these labels, such as app=vllm")
+    group.add_argument("--since", metavar="TIME", help="read current logs only this far back, such as 30m or 2h")
+
+
 def _prices(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prices of gpus and instances")
     group.add_argument("--region", metavar="REGION", help="an AWS region (us-east-1)")
@@ -161,13 +198,18 @@ def _common(parser: argparse.ArgumentParser) -> None:
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "diagnose": (
         "name the cause of a crash and a change that fits",
-        "[FILE | DIR | -]… [--logs FILE]… [--manifest FILE]… [--pod FILE] [options] [-- vllm serve MODEL …]",
+        "[KIND/NAME | FILE | DIR | -]… [-n NAMESPACE | -A] [options] [-- vllm serve MODEL …]",
         _diagnose,
     ),
     "budget": (
         "compute where the GPU's memory goes, without running anything",
         "[options] [-- vllm serve MODEL …]",
         _budget,
+    ),
+    "plan": (
+        "find the instance types that run a model, the cheapest first",
+        "MODEL [--context 32k] [--concurrency N] [options] [-- engine arguments]",
+        _plan,
     ),
     "inspect": ("show what was understood of a manifest", "", _inspect),
     "explain": ("explain a cause or a remedy", "", _explain),

@@ -92,29 +92,22 @@ def _as_tree(report: "Report", options: "Namespace", phrases: Phrasebook) -> str
         from oomedic.reports.json import render as as_json  # each format loads itself
 
         return as_json(report, phrases)
-    if options.output == "yaml":
-        from oomedic.reports.yaml import render as as_yaml
+    from oomedic.reports.yaml import render as as_yaml
 
-        return as_yaml(report, phrases)
-    if options.output == "markdown":
-        from oomedic.reports.markdown import render as as_markdown
-
-        return as_markdown(report, phrases)
-    return _text(report, options, phrases, facts)
+    return as_yaml(report, phrases)
 
 
 def _text(report: "Report", options: "Namespace", phrases: Phrasebook, facts: "Catalogue") -> str:
     from oomedic.reports.draw import Pen
     from oomedic.reports.text import Style, render
-def _names(facts: "Catalogue") -> dict[str, str]:
-    return {code: str(facts.page(code)["name"]) for code in facts.codes()}
 
-
-
-    names = {code: str(facts.page(code)["name"]) for code in facts.codes()}
     loudness = {"quiet": options.quiet, "verbose": bool(options.verbose)}
     style = Style(phrases, Pen(colour=colours(options)), _names(facts), _width(), **loudness)
     return render(report, style)
+
+
+def _names(facts: "Catalogue") -> dict[str, str]:
+    return {code: str(facts.page(code)["name"]) for code in facts.codes()}
 
 
 def _width() -> int:

@@ -25,16 +25,22 @@ def render(report: Report, phrases: Phrasebook) -> str:
 
 def as_tree(report: Report, phrases: Phrasebook) -> dict[str, Any]:
     """Return the report as dicts and lists of plain values."""
-    return {
+    tree: dict[str, Any] = {
         "schema": report.versions.schema,
         "versions": {"tool": report.versions.tool, "catalogue": report.versions.catalogue},
         "results": [_result(result, phrases) for result in report.results],
     }
+    if report.variants:
+        from oomedic.reports.instance_tree import as_variant  # only where a search was asked for
+
+        tree["variants"] = [as_variant(variant, phrases) for variant in report.variants]
+        tree["notes"] = [_claim(note, phrases) for note in report.notes]
+    return tree
 
 
 def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
     kv = result.assessment.kv if result.assessment else None
-    return {
+    tree: dict[str, Any] = {
         "subject": {**result.subject._asdict(), "arguments": _arguments(result.arguments)},
         "outcome": result.outcome,
         "outcome_origin": result.outcome_origin,
@@ -49,6 +55,11 @@ def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
         "patch": None if result.patch is None else result.patch._asdict(),
         "notes": [_claim(claim, phrases) for claim in result.notes],
     }
+    if result.answer is not None:
+        from oomedic.reports.instance_tree import as_instance  # only where a search was asked for
+
+        tree["instance"] = as_instance(result.answer, phrases)
+    return tree
 
 
 def _budget(budget: Budget | None) -> dict[str, Any] | None:

@@ -10,12 +10,17 @@ from oomedic.search.answer import Answer, answer_of
 from oomedic.search.bench import Bench, Candidate, Split
 from oomedic.search.knobs import ladder
 from oomedic.search.wish import Wish
+from oomedic.units import GIB
 
-__all__ = ["Answer", "Split", "Wish", "acceptable", "best_answer", "rank", "search", "splits"]
+__all__ = ["Answer", "Split", "Wish", "acceptable", "best_answer", "large_enough", "rank", "search", "splits"]
 
 _NO_KNOB: Final = frozenset({"weights_load"})
 """Phases in which no setting of the ladder changes anything."""
 _SPLITS: Final = 2
+_SERVER: Final = 5 * GIB
+_WORKER: Final = 3 * GIB
+"""Resident host memory of the API server with its engine core, and of one worker: assumed. Weights are mapped from
+files and need not stay."""
 
 
 def search(wish: Wish, instances: Iterable[Instance]) -> tuple[Answer, ...]:
@@ -25,8 +30,14 @@ def search(wish: Wish, instances: Iterable[Instance]) -> tuple[Answer, ...]:
     others, tensor parallelism over all cards before pipeline stages.
     """
     benches = [Bench(contender, wish) for contender in wish.contenders]
-    found = (best_answer(wish, instance, benches) for instance in cheapest_of_each(instances))
+    found = (best_answer(wish, instance, benches) for instance in cheapest_of_each(filter(large_enough, instances)))
     return tuple(sorted((answer for answer in found if answer is not None), key=rank))
+
+
+def large_enough(instance: Instance) -> bool:
+    """Tell whether a machine's own memory holds the server and a worker for each card, weights apart."""
+    memory = instance.allocatable_memory
+    return memory is None or memory >= _SERVER + _WORKER * instance.gpus
 
 
 def best_answer(wish: Wish, instance: Instance, benches: Iterable[Bench]) -> Answer | None:

@@ -71,7 +71,9 @@ def _arguments(
 def _warnings(instance: Instance, bench: Bench, split: Split) -> Iterator[Claim]:
     gpu, stored = instance.gpu, bench.contender.format
     if instance.capacity is not None:
-        yield claim(f"search.{instance.capacity}", family=instance.family)
+        yield claim(f"search.{instance.capacity}")
+    if bench.contender.checkpoint.where == "recipe":
+        yield claim("search.recipe-only")
     if gpu.memory.origin == "assumed":
         yield claim("search.assumed", gpu.memory.where, gpu=gpu.name, low=gpu.memory.low, high=gpu.memory.high)
     if bench.needs_half(gpu):

@@ -98,7 +98,7 @@ class Bench:
 
     def candidate(self, split: Split, changes: Mapping[str, Any], gpu: Gpu) -> Candidate | None:
         """Return one configuration with what it asks for; None when the model cannot be split so."""
-        config = self._configured(split, changes, gpu)
+        config = self.configured(split, changes, gpu)
         key = _key(split, config, gpu)
         if key not in self._asked:
             self._asked[key] = self._work_out(config, gpu)
@@ -110,8 +110,11 @@ class Bench:
             stages = demands(self.contender.checkpoint, config, gpu)
         except UsageError:  # not divisible
             return None
+        return Asked(stages, self._pools(stages, config))
+
+    def _pools(self, stages: Sequence[Demand], config: EngineConfig) -> list[Bytes]:
         concurrency = self.wish.concurrency
-        return Asked(stages, [_wanted(stage.cut, config, concurrency) if stage.cut else 0 for stage in stages])
+        return [_wanted(stage.cut, config, concurrency) if stage.cut else 0 for stage in stages]
 
     def may_hold_model(self, ranks: int, gpu: Gpu) -> bool:
         """Tell whether weights and requests could fit on so many cards at all, however they are split."""
@@ -127,12 +130,18 @@ class Bench:
         share = float(changes.get("gpu_memory_utilization", default.config.utilization))
         most = round(default.gpu.memory.value * share)
         pools = [None if each.weights is None else most - each.weights.value for each in default.asked.demands]
-        return self._holds(default, pools, _SMALLEST_CACHE if "kv_cache_dtype" in changes else 1.0)
+        cache = _SMALLEST_CACHE if "kv_cache_dtype" in changes else 1.0
+        if "max_num_batched_tokens" not in changes:
+            return self._holds(default, pools, cache)
+        # windows hold the tokens of one batch too: smaller batches want fewer blocks
+        fewer = default.config.replaced({"max_num_batched_tokens": changes["max_num_batched_tokens"]})
+        asked = Asked(default.asked.demands, self._pools(default.asked.demands, fewer))
+        return self._holds(default._replace(asked=asked), pools, cache)
 
     @cached_property
     def _least(self) -> float | None:
         """The fewest bytes that weights and cache take on all cards together, None where that is not known."""
-        asked = self._work_out(self._configured(Split(1, 1), {}, None), None)
+        asked = self._work_out(self.configured(Split(1, 1), {}, None), None)
         if asked is None or asked.demands[0].weights is None or _FIXED_POOL & self.wish.given.given.keys():
             return None
         share = _BLOCKS * (_SMALLEST_CACHE if self.wish.quantized else 1.0)
@@ -146,7 +155,8 @@ class Bench:
         pool, wanted = min(known, key=_first)
         return pool is None or pool >= cache * wanted
 
-    def _configured(self, split: Split, changes: Mapping[str, Any], gpu: Gpu | None) -> EngineConfig:
+    def configured(self, split: Split, changes: Mapping[str, Any], gpu: Gpu | None) -> EngineConfig:
+        """Return the engine's whole configuration on a card; it takes as many requests at once as are wanted."""
         wanted = {"tensor_parallel_size": split.tensor, "pipeline_parallel_size": split.pipeline, **changes}
         if gpu is not None and self.needs_half(gpu):
             wanted["dtype"] = "half"
