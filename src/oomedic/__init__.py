@@ -9,7 +9,19 @@ The promised names are loaded when they are first used, so that ``import oomedic
 
 __version__ = "0.1.0"
 
-__all__ = ["Bytes", "Figure", "Finding", "OomedicError", "Plan", "Report", "Result", "budget", "diagnose", "explain", "plan"]
+__all__ = [
+    "Bytes",
+    "Figure",
+    "Finding",
+    "OomedicError",
+    "Plan",
+    "Report",
+    "Result",
+    "budget",
+    "diagnose",
+    "explain",
+    "plan",
+]
 
 _HOMES = {
     "Bytes": "oomedic.units",
