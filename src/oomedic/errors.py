@@ -4,10 +4,12 @@
     ├── UsageError      an option, argument or size that cannot be understood
     ├── InputError      a file, log or manifest that cannot be read
     ├── UnknownName     a GPU, model or code that no catalogue knows, with the nearest known names
+    ├── ClusterError    a cluster that cannot be reached, or refuses what the whole command needs
     └── MissingExtra    an optional part that is not installed, with the command that installs it
 
 An error carries a slug and named parameters, never a sentence: what happened, what it means and what to do stand in the
-message catalogue under ``error.<slug>``, in every language. The command line ends with status 2 on all of them.
+message catalogue under ``error.<slug>``, in every language. The command line ends with status 2 on all of them but
+ClusterError, which is status 3: something could not be collected.
 """
 
 Parameter = str | int | float | bool | None | tuple[str, ...]
@@ -43,3 +45,9 @@ class UnknownName(OomedicError):  # noqa: N818 - it reads as what it says: the n
 
 class MissingExtra(OomedicError):  # noqa: N818 - it reads as what it says: an extra is missing
     """An optional part that is not installed, with the command that installs it."""
+
+
+class ClusterError(OomedicError):
+    """A cluster that cannot be reached, or refuses what the whole command needs."""
+
+    exit_status = 3

@@ -20,10 +20,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory):
-    """The control plane of this run, with one A10G node."""
+    """The control plane of this run, with one node of three A10G."""
     plane = ControlPlane(tmp_path_factory.mktemp("plane"))
     try:
-        plane.create(gpu_node("gpu-1"))
+        plane.create(gpu_node("gpu-1", gpus=3))
         yield plane
     finally:
         plane.stop()

@@ -47,7 +47,7 @@ def test_an_engine_crash_loops_with_the_arguments_named_and_not_with_others(plan
     plane.create(logs_of_namespace(namespace, tmp_path / "current", tmp_path / "previous"))
     crashes = {"oomedic.test/crashes-with": "--max-model-len=32768"}
     plane.create(deployment("e", namespace, ["--max-model-len=32768"], crashes, strategy={"type": "Recreate"}))
-    pod = eventually(lambda: _crashed_pod(plane, namespace))
+    pod = eventually(lambda: plane.crash_looping(namespace))
     status = pod["status"]["containerStatuses"][0]
     assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
     assert status["lastState"]["terminated"]["exitCode"] == 1
@@ -101,13 +101,6 @@ def _pods(plane, namespace):
 def _ready_pod(plane, namespace):
     for pod in _pods(plane, namespace):
         if any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", [])):
-            return pod
-    return None
-
-
-def _crashed_pod(plane, namespace):
-    for pod in _pods(plane, namespace):
-        if any("waiting" in each["state"] for each in pod["status"].get("containerStatuses", [])):
             return pod
     return None
 

@@ -78,6 +78,14 @@ class ControlPlane:
         """Return the object or list that ``kubectl get`` finds."""
         return json.loads(self.kubectl("get", *words, "-o", "json", user=user))
 
+    def crash_looping(self, namespace: str) -> Any:
+        """Return the first pod of a namespace whose container waits to be started again, None if none does."""
+        for pod in self.read("pods", "-n", namespace)["items"]:
+            for status in pod["status"].get("containerStatuses", ()):
+                if status["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff":
+                    return pod
+        return None
+
     def create(self, *objects: dict[str, Any], user: str = ADMIN) -> None:
         """Create objects, status included: a plain apply would drop it."""
         self.kubectl("create", "-f", "-", given={"apiVersion": "v1", "kind": "List", "items": objects}, user=user)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oomedic.entrypoints.commands.asking import engine_args, engine_options, given_checkpoint, library
+from oomedic.entrypoints.targets import asks_cluster
 from oomedic.entrypoints.terminal import catalogue, show
 from oomedic.errors import UsageError
 from oomedic.pipeline import Question, diagnose_crash
@@ -22,8 +23,12 @@ _SURE = ("certain", "likely", "possible", "never")
 def run(options: "Namespace") -> int:
     """Diagnose and return the exit status."""
     facts = catalogue(options)
-    question = _question(options, facts)
-    report = diagnose_crash(question, library(options, facts))
+    if asks_cluster(options):
+        from oomedic.entrypoints.commands.live import diagnose  # only where a cluster is asked
+
+        report = diagnose(options, facts)
+    else:
+        report = diagnose_crash(_question(options, facts), library(options, facts))
     show(report, options, facts)
     return status(report, options.fail_on)
 

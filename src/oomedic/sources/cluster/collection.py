@@ -1,0 +1,230 @@
+"""Everything that a cluster shows of one workload. What may not be seen costs one fact, and is written down."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from oomedic.errors import ClusterError, UsageError
+from oomedic.live_workload import (
+    ContainerLog,
+    LivePod,
+    LiveWorkload,
+    Refused,
+    config_maps_named,
+    gpus_asked,
+    has_crashed,
+    is_failing,
+    is_unscheduled,
+    logged_lives,
+)
+from oomedic.ownership import Reference, Tree, controller_of
+from oomedic.sources.cluster.connection import Answer, Connection
+from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, NODE, NODE_POOL, POD, Kind, Kinds
+
+_MOST_PODS: Final = 8
+_MOST_OWNERS: Final = 8
+_MOST_NEIGHBOURS: Final = 50
+_AT_ONCE: Final = 8
+_NOT_FOUND: Final = 404
+_FORBIDDEN: Final = 403
+
+
+class Scope(NamedTuple):
+    """Where to look: a namespace (None for all), a label selector, and how far back logs go, in seconds."""
+
+    namespace: str | None = None
+    selector: str | None = None
+    since_s: int | None = None
+
+
+class Collection:
+    """Collects from one connection; what several workloads share (owners, nodes, pools) is asked for once."""
+
+    def __init__(self, connection: Connection, since_s: int | None = None) -> None:
+        """Start with nothing known."""
+        self._connection = connection
+        self._since = {} if since_s is None else {"sinceSeconds": str(since_s)}
+        self._nodes: dict[str, tuple[Tree | None, tuple[str, ...]]] = {}
+        self._pools: tuple[Tree, ...] | None = None
+        self._owners: dict[Reference, Tree | None] = {}
+        self._limit = asyncio.Semaphore(_AT_ONCE)
+        self.kinds = Kinds(connection)
+        self.refused: list[Refused] = []
+
+    async def target(self, kind_name: str, name: str, namespace: str) -> LiveWorkload:
+        """Collect what belongs to one named object.
+
+        Raises:
+            ClusterError: ``cluster-no-such-object``, ``cluster-forbidden`` or as ``Connection.ask``.
+        """
+        kind = await self.kinds.called(kind_name)
+        answer = await self._connection.get(kind.path(namespace, name))
+        self._require(answer, kind, name, namespace)
+        found = _with_type(answer.tree, kind)
+        if kind is POD:
+            return await self.workload([found], await self._chain(found))
+        chain = await self._chain(found)
+        return await self.workload(await self._pods_of(found, namespace), (*chain, found))
+
+    async def failing(self, scope: Scope) -> AsyncIterator[list[Tree]]:
+        """Yield the failing pods, a page at a time: what runs well is never kept.
+
+        Raises:
+            ClusterError: ``cluster-forbidden`` when pods may not be listed, or as ``Connection.ask``.
+        """
+        selected = {"labelSelector": scope.selector} if scope.selector else {}
+        async for answer in self._connection.pages(POD.path(scope.namespace), **selected):
+            self._require(answer, POD, None, scope.namespace)
+            pods = (_with_type(pod, POD) for pod in answer.tree.get("items") or ())
+            yield [pod for pod in pods if is_failing(pod) or is_unscheduled(pod)]
+
+    async def owners(self, pod: Tree) -> tuple[Tree, ...]:
+        """Return the chain from the object that was written down to the owner of the pod."""
+        return await self._chain(pod)
+
+    async def workload(self, pods: Iterable[Tree], owners: tuple[Tree, ...]) -> LiveWorkload:
+        """Collect logs, events, node, neighbours and ConfigMaps of some pods of one workload."""
+        chosen = sorted(pods, key=_telling)[:_MOST_PODS]
+        namespaces = {None, *(pod["metadata"]["namespace"] for pod in chosen)}
+        observed = await asyncio.gather(*map(self._pod, chosen))
+        maps = await self._config_maps(chosen)
+        node, neighbours = await self._node(chosen)
+        return LiveWorkload(
+            chain=owners or tuple(chosen[:1]),
+            pods=tuple(observed),
+            config_maps=maps,
+            node=node,
+            neighbours=neighbours,
+            node_pools=await self._node_pools(),
+            refused=tuple(dict.fromkeys(each for each in self.refused if each.namespace in namespaces)),
+        )
+
+    async def _chain(self, found: Tree) -> tuple[Tree, ...]:
+        """Return the owners of an object, the topmost first; where one may not be seen, the chain begins below it."""
+        chain: list[Tree] = []
+        while (owner := controller_of(found)) is not None and len(chain) < _MOST_OWNERS:
+            if owner not in self._owners:
+                self._owners[owner] = await self._owner(owner)
+            above = self._owners[owner]
+            if above is None:
+                break
+            found = above
+            chain.insert(0, found)
+        return tuple(chain)
+
+    async def _owner(self, owner: Reference) -> Tree | None:
+        try:
+            kind = await self.kinds.of(owner.api_version, owner.kind)
+        except UsageError:
+            return None
+        seen = await self._see("owner", kind, owner.namespace, owner.name)
+        return None if seen is None else _with_type(seen, kind)
+
+    async def _pods_of(self, found: Tree, namespace: str) -> list[Tree]:
+        """Return the pods of a workload: those that its selector finds, else those whose owners lead to it."""
+        labels = ((found.get("spec") or {}).get("selector") or {}).get("matchLabels")
+        selected = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())} if labels else {}
+        pods: list[Tree] = []
+        async for answer in self._connection.pages(POD.path(namespace), **selected):
+            self._require(answer, POD, None, namespace)
+            page = [_with_type(pod, POD) for pod in answer.tree.get("items") or ()]
+            pods += page if labels else [pod for pod in page if await self._leads_to(pod, found)]
+        return pods
+
+    async def _leads_to(self, pod: Tree, found: Tree) -> bool:
+        chain = await self._chain(pod)
+        return any(owner["metadata"].get("uid") == found["metadata"].get("uid") for owner in chain)
+
+    async def _pod(self, pod: Tree) -> LivePod:
+        async with self._limit:
+            events = await self._events(pod)
+            logs = [log for life in logged_lives(pod) if (log := await self._log(pod, *life)) is not None]
+        return LivePod(pod, events, tuple(logs))
+
+    async def _log(self, pod: Tree, container: str, previous: bool) -> ContainerLog | None:  # noqa: FBT001 - a life is a pair
+        metadata = pod["metadata"]
+        asked = {"container": container, "previous": "true"} if previous else {"container": container, **self._since}
+        answer = await self._connection.log(metadata["namespace"], metadata["name"], **asked)
+        if answer.status == 200:
+            return ContainerLog(container, previous, answer.body)
+        if answer.status == _FORBIDDEN:
+            self.refused.append(Refused("logs", "get", "", "pods/log", metadata["namespace"]))
+        # 400 and 404: the life is gone with its log
+        return None
+
+    async def _events(self, pod: Tree) -> tuple[Tree, ...]:
+        metadata = pod["metadata"]
+        about = f"involvedObject.kind=Pod,involvedObject.name={metadata['name']}"
+        events = await self._list("events", EVENT, metadata["namespace"], fieldSelector=about)
+        return tuple(sorted(events, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or ""))
+
+    async def _config_maps(self, pods: Iterable[Tree]) -> tuple[Tree, ...]:
+        wanted = {(pod["metadata"]["namespace"], name): None for pod in pods for name in config_maps_named(pod)}
+        found = [await self._see("config-map", CONFIG_MAP, namespace, name) for namespace, name in wanted]
+        return tuple(_with_type(each, CONFIG_MAP) for each in found if each is not None)
+
+    async def _node(self, pods: Iterable[Tree]) -> tuple[Tree | None, tuple[str, ...]]:
+        name = next((pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")), None)
+        if name is None:
+            return None, ()
+        if name not in self._nodes:
+            node = await self._see("node", NODE, None, name)
+            others = await self._list("neighbours", POD, None, fieldSelector=f"spec.nodeName={name}", limit="500")
+            self._nodes[name] = node, tuple(_place(pod) for pod in others if gpus_asked(pod))[:_MOST_NEIGHBOURS]
+        node, neighbours = self._nodes[name]
+        own = {_place(pod) for pod in pods}
+        return node, tuple(each for each in neighbours if each not in own)
+
+    async def _node_pools(self) -> tuple[Tree, ...]:
+        if self._pools is None:
+            pools = await self._list("node-pools", NODE_POOL, None)
+            self._pools = tuple(_with_type(pool, NODE_POOL) for pool in pools)
+        return self._pools
+
+    async def _see(self, fact: str, kind: Kind, namespace: str | None, name: str) -> Tree | None:
+        answer = await self._connection.get(kind.path(namespace, name))
+        if answer.status == 200:
+            tree: Tree = answer.tree
+            return tree
+        if answer.status == _FORBIDDEN:
+            self.refused.append(Refused(fact, "get", kind.group, kind.plural, namespace))
+        return None
+
+    async def _list(self, fact: str, kind: Kind, namespace: str | None, **selected: str) -> list[Tree]:
+        found: list[Tree] = []
+        async for answer in self._connection.pages(kind.path(namespace), **selected):
+            if answer.status == _FORBIDDEN:
+                self.refused.append(Refused(fact, "list", kind.group, kind.plural, namespace))
+            if answer.status != 200:
+                break
+            found += answer.tree.get("items") or ()
+        return found
+
+    def _require(self, answer: Answer, kind: Kind, name: str | None, namespace: str | None) -> None:
+        """Raise what keeps the whole command from its work."""
+        if answer.status == 200:
+            return
+        verb = "get" if name else "list"
+        where = namespace if kind.namespaced else None
+        if answer.status == _FORBIDDEN:
+            rule = Refused("", verb, kind.group, kind.plural, where).rule
+            raise ClusterError("cluster-forbidden", verb=verb, resource=kind.plural, namespace=where or "*", rule=rule)
+        if answer.status == _NOT_FOUND:
+            raise ClusterError("cluster-no-such-object", kind=kind.kind, name=name or "", namespace=where or "")
+        raise ClusterError(
+            "cluster-refused", server=self._connection.server, status=answer.status, reason=answer.message
+        )
+
+
+def _telling(pod: Tree) -> tuple[bool, bool, str]:
+    """Sort the pods: those with a crash behind them first, then those that fail otherwise, the oldest first."""
+    return not has_crashed(pod), not is_failing(pod), str(pod["metadata"].get("creationTimestamp", ""))
+
+
+def _place(pod: Tree) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def _with_type(found: Mapping[str, Any], kind: Kind) -> Tree:
+    """Return an object with its kind: the server leaves it out of the items of a list."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **found}

@@ -1,0 +1,182 @@
+"""`oomedic diagnose` on a real control plane, as a person calls it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace
+
+ROOT = Path(__file__).parents[2]
+ROLE = ROOT / "deploy/rbac/diagnose.yaml"
+# tests/cases/crashes.jsonl, gh-club-3090-35: what is printed; 90000 tokens are confirmed to start on the same card
+PREVIOUS = (
+    "ValueError: To serve at least one request with the model's max seq len (180000), 3.05 GiB KV cache is needed, "
+    "which is larger than the available KV cache memory (2.17 GiB). Based on the available memory, the estimated "
+    "maximum model length is 111456.\n"
+)
+ARGS = ["--model=Qwen/Qwen3.6-27B", "--max-model-len=180000"]
+SELECTOR = {"kubernetes.io/hostname": "rtx-3090"}
+CRASHES = {"oomedic.test/crashes-with": "--max-model-len=180000"}
+
+
+@pytest.fixture
+def oomedic(plane):
+    """Call oomedic as a user of the plane; return status, standard output and standard error."""
+
+    def call(*words, user="admin", server=None, **environment):
+        config = plane.kubeconfig(user, server=server)
+        done = subprocess.run(
+            [sys.executable, "-m", "oomedic.entrypoints.cli", *words, f"--kubeconfig={config}", "--offline"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | environment,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return call
+
+
+@pytest.fixture(scope="module", autouse=True)
+def node_of_the_case(plane):
+    """A node with the card of the case; three, for the pods of earlier tests are still on their way out."""
+    card = {"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-3090", "nvidia.com/gpu.memory": "24576"}
+    plane.create(gpu_node("rtx-3090", card, instance_type="workstation", gpus=3))
+    yield
+    plane.kubectl("delete", "node", "rtx-3090")
+
+
+@pytest.fixture
+def crashing(plane, namespace, tmp_path):
+    """A Deployment that crash-loops with too long a max_model_len."""
+    (tmp_path / "previous").write_text(as_container_log(PREVIOUS), encoding="utf-8")
+    (tmp_path / "current").write_text(as_container_log("INFO starting"), encoding="utf-8")
+    plane.create(logs_of_namespace(namespace, tmp_path / "current", tmp_path / "previous"))
+    plane.create(deployment("qwen", namespace, ARGS, CRASHES, image="vllm/vllm-openai:v0.20.0", nodeSelector=SELECTOR))
+    eventually(lambda: plane.crash_looping(namespace))
+    return namespace
+
+
+def test_a_crash_looping_deployment_is_diagnosed_from_its_previous_log(oomedic, crashing):
+    status, out, _ = oomedic("diagnose", "deploy/qwen", "-n", crashing, "-o", "json")
+    (result,) = json.loads(out)["results"]
+    assert status == 1
+    assert result["diagnosis"]["findings"][0]["code"] == "OOM401"
+    assert result["plan"]["changes"][0]["target"] == "max_model_len"
+    assert 90000 <= result["plan"]["changes"][0]["after"] <= 111456, "what is confirmed, and what the engine printed"
+    assert result["subject"]["unit"] == "Deployment/qwen#vllm"
+    assert result["subject"]["gpu"] == "NVIDIA GeForce RTX 3090", "from the labels of the node"
+    assert result["subject"]["vllm"] == "0.20.0", "from the tag of the image"
+    assert result["diagnosis"]["missing"] == []
+
+
+def test_the_report_for_people_shows_the_change_of_the_live_object(oomedic, crashing):
+    _, out, _ = oomedic("diagnose", "deploy/qwen", "-n", crashing)
+    assert "OOM401 kv-cache-too-small (certain)" in out
+    assert "-        - --max-model-len=180000" in out
+    assert "Looked at: pod qwen-" in out
+
+
+def test_a_pod_leads_to_the_deployment_that_made_it(oomedic, plane, crashing):
+    (pod,) = plane.read("pods", "-n", crashing)["items"]
+    _, out, _ = oomedic("diagnose", pod["metadata"]["name"], "-n", crashing, "-o", "json")
+    assert json.loads(out)["results"][0]["subject"]["unit"] == "Deployment/qwen#vllm"
+
+
+def test_a_search_finds_the_failing_engines_and_nothing_else(oomedic, plane, crashing):
+    plane.create(deployment("other", crashing, ["--max-model-len=180000"], CRASHES, image="nginx:1", gpus="0"))
+    eventually(lambda: len(plane.read("pods", "-n", crashing)["items"]) == 2)
+    status, out, _ = oomedic("diagnose", "-n", crashing, "-o", "json")
+    assert [result["subject"]["name"] for result in json.loads(out)["results"]] == ["qwen"]
+    assert status == 1
+    _, everywhere, _ = oomedic("diagnose", "-A", "-l", "app=qwen", "-o", "json")
+    assert crashing in [result["subject"]["namespace"] for result in json.loads(everywhere)["results"]]
+
+
+RULES = [
+    (rule["apiGroups"][0], resource, verb)
+    for document in yaml.safe_load_all(ROLE.read_text(encoding="utf-8"))
+    for rule in document["rules"]
+    for resource in rule["resources"]
+    for verb in rule["verbs"]
+]
+LOST = {
+    ("", "pods/log", "get"): "cluster.without-logs",
+    ("", "events", "list"): "cluster.without-events",
+    ("", "nodes", "get"): "cluster.without-node",
+    ("karpenter.sh", "nodepools", "list"): "cluster.without-node-pools",
+    ("apps", "replicasets", "get"): "cluster.without-owner",
+}
+
+
+def test_the_shipped_role_is_enough_for_all_of_it(oomedic, plane, crashing):
+    with as_reader(plane, RULES):
+        status, out, err = oomedic("diagnose", "deploy/qwen", "-n", crashing, "-o", "json", user="reader")
+    assert status == 1, err
+    assert json.loads(out)["results"][0]["diagnosis"]["missing"] == []
+
+
+@pytest.mark.parametrize("lost", sorted(LOST), ids=lambda lost: f"{lost[2]}-{lost[1]}")
+def test_a_permission_less_costs_its_fact_alone_and_is_named(oomedic, plane, crashing, lost):
+    (pod,) = plane.read("pods", "-n", crashing)["items"]
+    with as_reader(plane, [rule for rule in RULES if rule != lost]):
+        _, out, err = oomedic("diagnose", pod["metadata"]["name"], "-n", crashing, "-o", "json", user="reader")
+    missing = json.loads(out)["results"][0]["diagnosis"]["missing"]
+    group, resource, verb = lost
+    rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}}'
+    place = "*" if resource in {"nodes", "nodepools"} else crashing
+    assert [each["how"] for each in missing if "apiGroups" in each["how"]] == [
+        f"a Role with the rule {rule}, in the namespace {place}"
+    ], err
+
+
+def test_without_any_permission_there_is_one_clear_message(oomedic, crashing):
+    status, out, err = oomedic("diagnose", "deploy/qwen", "-n", crashing, user="nobody")
+    assert (status, out) == (3, "")
+    assert "You may not get deployments in the namespace" in err
+    assert 'apiGroups: ["apps"], resources: ["deployments"], verbs: ["get"]' in err
+
+
+def test_acting_as_somebody_else_is_judged_by_their_rights(oomedic, crashing):
+    status, _, err = oomedic("diagnose", "deploy/qwen", "-n", crashing, "--as", "nobody")
+    assert status == 3
+    assert "You may not get deployments" in err
+
+
+def test_an_object_that_is_not_there_is_said_in_one_sentence(oomedic, namespace):
+    status, _, err = oomedic("diagnose", "deploy/nothing", "-n", namespace)
+    assert status == 3
+    assert f"The cluster has no Deployment nothing in the namespace {namespace}." in err
+
+
+def test_helm_is_named_as_the_place_of_the_change(oomedic, plane, crashing):
+    plane.kubectl("label", "deploy/qwen", "-n", crashing, "app.kubernetes.io/managed-by=Helm")
+    plane.kubectl("annotate", "deploy/qwen", "-n", crashing, "meta.helm.sh/release-name=chat")
+    _, out, _ = oomedic("diagnose", "deploy/qwen", "-n", crashing, "-o", "json")
+    notes = json.loads(out)["results"][0]["notes"]
+    assert {"message": "cluster.managed-helm", "parameters": {"name": "chat"}}.items() <= next(
+        note for note in notes if note["message"].startswith("cluster.managed")
+    ).items()
+
+
+class as_reader:  # noqa: N801 - it reads as the words of a with statement
+    """Bind the user ``reader`` to a ClusterRole with some rules."""
+
+    def __init__(self, plane, rules):
+        self._plane = plane
+        self._rules = [
+            {"apiGroups": [group], "resources": [resource], "verbs": [verb]} for group, resource, verb in rules
+        ]
+
+    def __enter__(self):
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reads"}}
+        self._plane.create(role | {"rules": self._rules})
+        self._plane.kubectl("create", "clusterrolebinding", "reads", "--clusterrole=reads", "--user=reader")
+
+    def __exit__(self, *_):
+        self._plane.kubectl("delete", "clusterrolebinding/reads", "clusterrole/reads")
