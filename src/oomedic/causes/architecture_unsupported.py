@@ -45,7 +45,7 @@ class-unknown: This vLLM has no class for this model.
 transformers: The installed Transformers does not know the model type {model_type}.
 gguf: GGUF files of the architecture {architecture} cannot be read by this release.
 pipeline: This model cannot be split into pipeline stages in this release.
-fallback: This vLLM has no class of its own for the model and loads it through Transformers, which does not quantise or fuse experts: memory ran out on the way.
+fallback: This vLLM has no class of its own for the model and loads it through Transformers, which does not quantise or fuse experts: memory ran out on the way. A release with a class for the model decides.
 other: The engine does not support this model: {text}.
 """
 

@@ -42,7 +42,7 @@ illegal: A kernel read or wrote memory that is not its own: a defect, not a lack
 assertion: An assertion on the GPU failed: {assertion}.
 assertion-unknown: An assertion on the GPU failed, mostly an index beyond a table of the model.
 other: CUDA reports: {reason}.
-native: Native code crashed (segmentation fault or abort).
+native: Native code crashed (segmentation fault or abort). An Xid line in the node's kernel log, or a start with CUDA_LAUNCH_BLOCKING=1, tells more.
 """
 
 from oomedic.cause import cause

@@ -46,7 +46,7 @@ Says
 ----
 combination: CUDA in this image and the driver of the node do not go together (error {code}): the image's own compatibility libraries may hide the host's.
 too-old: The driver of the node is older than CUDA in this image needs.
-invisible: The container sees no GPU or no driver.
+invisible: The container sees no GPU or no driver. nvidia-smi in the same container, and on the node, tells which.
 unrequested: The manifest requests no GPU for this container.
 reloaded: The driver's kernel module and its library are of different versions: it was updated without a restart of the node.
 refused: NVIDIA's container runtime refused to start the container: {reason}.

@@ -38,7 +38,7 @@ Depends on the defect.
 Says
 ----
 workspace: A kernel wanted more workspace ({megabytes} MB) than it was given at warm-up: a defect of this release, not a lack of memory.
-internal: The engine failed in its own code: {text}. With ordinary settings that is a defect of this release, or packages that do not fit it.
+internal: The engine failed in its own code: {text}. With ordinary settings that is a defect of this release, or packages that do not fit it; another release decides.
 """
 
 from oomedic.cause import cause

@@ -41,7 +41,7 @@ All releases.
 Says
 ----
 repository: The hub has no repository {name}, or hides it from this login.
-path: {name} is neither a folder that the container sees, with a config.json in it, nor a repository of the hub.
+path: {name} is neither a folder that the container sees, with a config.json in it, nor a repository that the hub shows to this login.
 weights: {name} holds no weight files.
 tokenizer: The model has no tokenizer files, or not those that --tokenizer-mode asks for.
 adapter: There is no adapter at {name}.

@@ -46,7 +46,7 @@ Says
 ----
 summary: A running server ran out of GPU memory: nothing was left outside its KV cache.
 asked: It asked for {tried:gib} when {free:gib} were free.
-outgrew: PyTorch held {allocated:gib}, more than the {requested:gib} that a start may take: requests were being served.
+outgrew: PyTorch held {allocated:gib}, more than the {requested:gib} that a start may take: requests were being served. The lines before the error decide.
 """
 
 from oomedic.cause import cause

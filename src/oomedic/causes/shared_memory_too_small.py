@@ -44,7 +44,7 @@ Says
 summary: /dev/shm is too small for the data that ranks exchange.
 sizes: {required:gib} were asked for and {free:gib} was free.
 segment: A segment of {size:gib} could not be made.
-signal: A process died of a bus error: mostly /dev/shm is full, sometimes a file that was cut short is read.
+signal: A process died of a bus error: mostly /dev/shm is full, sometimes a file that was cut short is read. `df -h /dev/shm` in the container decides.
 unmounted: The pod mounts nothing at /dev/shm: the container has its runtime's default of 64 MiB.
 mounted: The pod mounts {written} at /dev/shm.
 """
