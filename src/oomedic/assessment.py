@@ -15,7 +15,16 @@ from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
 from oomedic.known import NOTHING_KNOWN, Check, Known
 from oomedic.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
-from oomedic.memory.budget import Budget, Device, ItemName, available_memory, budget_of, parts_of, requested_memory
+from oomedic.memory.budget import (
+    Budget,
+    Device,
+    ItemName,
+    available_memory,
+    budget_of,
+    parts_of,
+    requested_memory,
+    with_others,
+)
 from oomedic.printed_cache import plan_of, sharpened
 from oomedic.units import Bytes
 
@@ -170,7 +179,8 @@ def _unexplained(known: Known, available: Figure | None, baseline: EngineConfig)
 def _stage(demand: Demand, config: EngineConfig, device: Device, known: Known) -> Assessment:
     parts = {name: _part(name, parts_of(demand)[name], known, config) for name in _PARTS}
     pool = _fixed_pool(config, known, device.total)
-    available = pool or available_memory(requested_memory(device.total, config), parts, config)
+    counted_parts, _ = with_others(device, parts, config)
+    available = pool or available_memory(requested_memory(device.total, config), counted_parts, config)
     rules = plan_rules(config)
     kv = _kv_plan(demand.cut, available, config, rules) or plan_of(known, available, config)
     needed = kv.needed if kv else _needed(demand.cut, config, rules)

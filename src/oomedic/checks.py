@@ -25,7 +25,7 @@ def checks_of(
         checks.append(Check("free_memory_check", free.minus(budget.requested), "requested"))
     if free is not None and weights is not None:
         checks.append(Check("weights_load", free.minus(weights), "weights"))
-        activation, outside = budget.item("activation"), budget.item("non_torch")
+        activation, outside = budget.item("activation"), budget.own_non_torch
         if activation is not None and outside is not None:
             checks.append(Check("profile_run", free.minus(weights).minus(activation).minus(outside), "activation"))
     if budget.available is not None:
@@ -95,13 +95,15 @@ def _states(demand: Demand, config: EngineConfig, kv: KvPlan | None) -> list[Che
 
 
 def _after_the_pool(budget: Budget, demand: Demand) -> list[Check]:
-    """Return the room for graphs and the sampler's warm-up once the pool is allocated."""
+    """Return the room for the pool itself, then for graphs and the sampler's warm-up."""
     free, weights, pool = budget.free_at_start, budget.item("weights"), budget.available
-    graphs, outside = budget.item("cuda_graphs"), budget.item("non_torch")
+    graphs, outside = budget.item("cuda_graphs"), budget.own_non_torch
     if free is None or weights is None or pool is None or graphs is None or outside is None or pool.value <= 0:
         return []
-    after = free.minus(weights).minus(pool).minus(outside).minus(demand.workspace).minus(graphs)
-    checks = [Check("graph_capture", after, "cuda_graphs")] if graphs.value else []
+    beside = free.minus(weights).minus(pool).minus(outside)
+    after = beside.minus(demand.workspace).minus(graphs)
+    checks = [Check("kv_alloc", beside, "kv_cache")]
+    checks += [Check("graph_capture", after, "cuda_graphs")] if graphs.value else []
     if demand.warm_up is not None:
         checks.append(Check("sampler_warmup", after.minus(demand.warm_up), "sampler"))
     return checks

@@ -29,7 +29,8 @@ class Item(NamedTuple):
 class Budget(NamedTuple):
     """The memory of the worst rank, in bytes. ``left`` negative means that the engine dies.
 
-    ``available`` is what the engine has for its KV cache, before one request is held against it.
+    ``available`` is what the engine has for its KV cache, before one request is held against it. ``others`` is what
+    other processes hold, where the release counts it as this engine's own memory outside torch.
     """
 
     total: Figure | None
@@ -38,6 +39,13 @@ class Budget(NamedTuple):
     left: Figure | None
     items: tuple[Item, ...]
     available: Figure | None = None
+    others: Figure | None = None
+
+    @property
+    def own_non_torch(self) -> Figure | None:
+        """Return what this engine itself holds outside torch."""
+        counted = self.item("non_torch")
+        return counted.minus(self.others) if counted is not None and self.others is not None else counted
 
     def item(self, name: ItemName) -> Figure | None:
         """Return the figure of one part."""
@@ -96,12 +104,27 @@ def budget_of(
         needed: bytes that one request of max_model_len takes, None when it cannot be told.
     """
     requested = requested_memory(device.total, config)
+    parts, others = with_others(device, parts, config)
     available = parts.get("kv_cache") or available_memory(requested, parts, config)
     pool = _pool(available, needed)
     items = tuple(
         Item(name, pool if name == "kv_cache" else parts.get(name), is_inside(name, config)) for name in ITEMS
     )
-    return Budget(device.total, device.free_at_start, requested, _left(requested, available, items), items, available)
+    left = _left(requested, available, items, fixed=bool(config.integer("kv_cache_memory_bytes")))
+    return Budget(device.total, device.free_at_start, requested, left, items, available, others)
+
+
+def with_others(
+    device: Device, parts: Mapping[ItemName, Figure | None], config: EngineConfig
+) -> tuple[Mapping[ItemName, Figure | None], Figure | None]:
+    """Add what others hold to the memory outside torch, in releases that cannot tell the two apart.
+
+    Returns the parts, and what was added to them.
+    """
+    outside, held = parts.get("non_torch"), device.held_by_others
+    if not config.accounting.get("others_counted") or outside is None or held is None or outside.origin == "printed":
+        return parts, None
+    return {**parts, "non_torch": outside.plus(held)}, held
 
 
 def parts_of(demand: Demand) -> dict[ItemName, Figure | None]:
@@ -125,16 +148,16 @@ def _pool(available: Figure | None, needed: Bytes | None) -> Figure | None:
     return available
 
 
-def _left(requested: Figure | None, available: Figure | None, items: tuple[Item, ...]) -> Figure | None:
+def _left(requested: Figure | None, available: Figure | None, items: tuple[Item, ...], *, fixed: bool) -> Figure | None:
     """Return the rest exactly, so that inside parts and the rest make up the request.
 
-    Where parts are unknown but the engine printed what it has for its cache, the rest is what the cache lacks; where
+    A pool takes all that is available, unless its size is ``fixed``. Where parts are unknown but the engine printed what it has for its cache, the rest is what the cache lacks; where
     nothing is known of the weights, nothing is known of the rest.
     """
     if requested is None:
         return None
     taken = [item.figure for item in items if item.inside and item.figure is not None]
-    if any(figure is available for figure in taken):
+    if not fixed and any(figure is available for figure in taken):
         return exactly(0, "computed", "requested - inside parts")  # the cache takes all that is available
     pool = next(item.figure for item in items if item.name == "kv_cache")
     if available is not None and pool is not None and any(item.inside and item.figure is None for item in items):
