@@ -5,6 +5,7 @@ from typing import Final
 
 from oomedic.devices import whole
 from oomedic.errors import UsageError
+from oomedic.placement.requirement import Requirement, requirements_of
 from oomedic.units import parse_quantity
 from oomedic.workload import Amount, Probe, Probes, Shm
 from oomedic.yamlnodes import MappingNode, Node, get, items, text_of, texts_of
@@ -31,9 +32,29 @@ def node_affinity(pod: Node | None) -> Mapping[str, tuple[str, ...]] | None:
     return found or None
 
 
+def node_terms(pod: Node | None) -> tuple[tuple[Requirement, ...], ...]:
+    """Return the terms of the required node affinity, one of which a node must satisfy."""
+    required = get(pod, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = (requirements_of(get(term, "matchExpressions")) for term in items(get(required, "nodeSelectorTerms")))
+    return tuple(term for term in terms if term)
+
+
 def tolerations(pod: Node | None) -> tuple[Mapping[str, str], ...]:
     """Return the tolerations as they are written."""
     return tuple(texts_of(toleration) for toleration in items(get(pod, "tolerations")))
+
+
+def cpu_request(container: Node) -> Amount | None:
+    """Return the processors that a container asks for, in thousandths; limits stand where no request does."""
+    asked = (text_of(get(container, "resources", field, "cpu")) for field in ("requests", "limits"))
+    written = next((text for text in asked if text is not None), None)
+    if written is None:
+        return None
+    try:
+        thousandths = float(written.removesuffix("m")) * (1 if written.endswith("m") else 1000)
+    except ValueError:
+        return Amount(None, written)
+    return Amount(round(thousandths), written)
 
 
 def memory(container: Node, field: str) -> Amount | None:

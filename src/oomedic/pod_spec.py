@@ -11,7 +11,16 @@ from oomedic.config_file import ConfigFile, find_config_file
 from oomedic.devices import Devices, read_devices
 from oomedic.engine_kinds import engine_of_arguments, engine_of_image, version_of_image
 from oomedic.kube_object import KubeObject, Source
-from oomedic.pod_facts import memory, node_affinity, node_selector, probes, shared_memory, tolerations
+from oomedic.pod_facts import (
+    cpu_request,
+    memory,
+    node_affinity,
+    node_selector,
+    node_terms,
+    probes,
+    shared_memory,
+    tolerations,
+)
 from oomedic.redaction import redact
 from oomedic.version import parse_version
 from oomedic.workload import EditPath, Strategy, Workload
@@ -103,9 +112,11 @@ def _workload(found: KubeObject, template: PodTemplate, candidate: _Candidate, s
         gpus_total=total,
         node_selector=node_selector(pod),
         node_affinity=node_affinity(pod),
+        node_terms=node_terms(pod),
         tolerations=tolerations(pod),
         host_memory_limit=memory(container, "limits"),
         host_memory_request=memory(container, "requests"),
+        cpu_request=cpu_request(container),
         shm=shared_memory(container, pod),
         probes=probes(container),
         strategy=template.strategy,

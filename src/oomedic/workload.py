@@ -1,11 +1,14 @@
 """What a manifest says about one engine: where it runs, with which arguments, and where each could be changed."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from oomedic.claim import Claim
 from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.units import Bytes
+
+if TYPE_CHECKING:
+    from oomedic.placement.requirement import Requirement
 
 
 class EditPath(NamedTuple):
@@ -27,7 +30,7 @@ class EditPath(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """A Kubernetes quantity: bytes (None if it cannot be read), and as it is written."""
+    """A Kubernetes quantity: bytes, or thousandths of a processor (None if it cannot be read), and as it is written."""
 
     bytes: Bytes | None
     written: str
@@ -79,7 +82,8 @@ class Workload(NamedTuple):
         model: what is loaded; ``served_name`` may say something else.
         gpu_resource: ``nvidia.com/gpu``, a MIG profile's resource, ``dra:`` and a device class.
         gpus_total: over all replicas, None where that is not in the manifest.
-        node_selector: None if there is none. ``node_affinity`` holds the required In terms.
+        node_selector: None if there is none. ``node_affinity`` holds the required In terms; ``node_terms`` all
+            required terms, one of which a node must satisfy.
         edit_paths: by argument, and by resource name for the devices.
         place: where the container is found again: document, item of a List, pointer.
     """
@@ -102,9 +106,11 @@ class Workload(NamedTuple):
     gpus_total: int | None = None
     node_selector: Mapping[str, str] | None = None
     node_affinity: Mapping[str, tuple[str, ...]] | None = None
+    node_terms: "tuple[tuple[Requirement, ...], ...]" = ()
     tolerations: tuple[Mapping[str, str], ...] = ()
     host_memory_limit: Amount | None = None
     host_memory_request: Amount | None = None
+    cpu_request: Amount | None = None
     shm: Shm | None = None
     probes: Probes | None = None
     strategy: Strategy | None = None
