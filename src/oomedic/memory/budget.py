@@ -151,8 +151,9 @@ def _pool(available: Figure | None, needed: Bytes | None) -> Figure | None:
 def _left(requested: Figure | None, available: Figure | None, items: tuple[Item, ...], *, fixed: bool) -> Figure | None:
     """Return the rest exactly, so that inside parts and the rest make up the request.
 
-    A pool takes all that is available, unless its size is ``fixed``. Where parts are unknown but the engine printed what it has for its cache, the rest is what the cache lacks; where
-    nothing is known of the weights, nothing is known of the rest.
+    A pool takes all that is available, unless its size is ``fixed``. Where parts are unknown but the engine printed
+    what it has for its cache, the rest is what the cache lacks; where nothing is known of the weights, nothing is known
+    of the rest.
     """
     if requested is None:
         return None
