@@ -11,7 +11,9 @@ it and the header of the logger. Here they come off again. Nothing is read or wr
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from oomedic.log_records import message_in
 
 
 class Line(NamedTuple):
@@ -30,12 +32,12 @@ class Line(NamedTuple):
 
 _UNWRAPS: Final = 8
 _NESTED: Final = 3
-_MESSAGE_KEYS: Final = ("log", "message", "msg", "textPayload", "jsonPayload", "line", "body", "MESSAGE", "event")
 
 _ESCAPES: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\^_])"
     r"|(?<!u001b)\[(?:\d{1,3};){0,4}\d{1,3}m"
 )
+_QUOTED: Final = re.compile(r"\{\"|[\d\]Z],\"")
 _COLOURED: Final = ("\x1b", "[0m", "[0;", "[1;", "[36m")  # without the escape where a web page swallowed it
 _LEVEL: Final = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)"
 _HEADER: Final = re.compile(
@@ -123,11 +125,13 @@ def _line(text: str, nested: int) -> Iterator[Line]:
     rank: str | None = None
     headed = partial = False
     for _ in range(_UNWRAPS):
-        inside = _inside_json(text) if nested else None
+        inside = message_in(text) if nested else None
         if inside is not None:
             yield from _within(inside, Line("", rank, headed, partial), nested - 1)
             return
         header = _HEADER.search(text, 0, 400)
+        if header and _QUOTED.search(text, 0, header.start()):
+            header = None  # it stands inside a record: what is around that must come off first
         prefix = header or _PREFIX.match(text)
         if prefix is None:
             break
@@ -135,6 +139,8 @@ def _line(text: str, nested: int) -> Iterator[Line]:
         headed = headed or header is not None or _is_heading(prefix)
         partial = partial or (header is None and prefix["tag"] == "P")
         text = text[prefix.end() :]
+        if text.startswith(',"'):
+            text = text[2:].removesuffix('"').replace('""', '"')  # a table of times and messages
     if text.endswith(("]", ")")):
         text = _REPEATED.sub("", text)
     yield Line(text, rank, headed, partial)
@@ -160,32 +166,4 @@ def _rank(prefix: str) -> str | None:
     for name, rank, pid in reversed(_RANK.findall(prefix)):
         name = name.rstrip(")]")  # noqa: PLW2901 - a name without a pid is known by its closing bracket
         return f"{name}{rank or ('' if _TELLING.search(name) else pid.lstrip(','))}"
-    return None
-
-
-def _inside_json(text: str) -> str | None:
-    """Return the message that a JSON line carries, None when the text is no such line."""
-    if not text.startswith("{") or '"' not in text[:200]:
-        return None
-    import json  # only where a log is JSON
-
-    try:
-        record: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return _unescaped(text)
-    for _ in range(3):
-        if not isinstance(record, dict):
-            break
-        record = next((record[key] for key in _MESSAGE_KEYS if isinstance(record.get(key), str | dict)), None)
-    return record if isinstance(record, str) else None
-
-
-def _unescaped(text: str) -> str | None:
-    """Read a JSON line that was cut off: the message from its key on, with the usual escapes undone."""
-    for key in _MESSAGE_KEYS[:3]:
-        _, found, after = text.partition(f'"{key}":')
-        if found:
-            for escape, character in ((r"\"", '"'), (r"\n", "\n"), (r"\t", "\t"), (r"\u001b", "\x1b"), (r"\\", "\\")):
-                after = after.replace(escape, character)
-            return after.strip(' "}')
     return None

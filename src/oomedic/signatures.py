@@ -11,6 +11,8 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from oomedic.hits import Hit, hits
+from oomedic.log_order import oldest_first
+from oomedic.log_records import one_record_per_line
 from oomedic.logtext import Line, continues, goes_on, lines, to_utf8
 from oomedic.redaction import redact
 from oomedic.signature import Field, Kind, Match, Signature, is_complete, match, signature_of, typed
@@ -87,7 +89,7 @@ class Signatures:
         said: dict[frozenset[int], int] = {}
         held: dict[frozenset[int], deque[Hit]] = {}
         told: dict[str, int] = {}
-        for hit in hits(to_utf8(chunks), self._automaton):
+        for hit in hits(oldest_first(one_record_per_line(to_utf8(chunks))), self._automaton):
             if said.get(hit.literals, 0) > _LOUD:
                 held.setdefault(hit.literals, deque(maxlen=_LAST)).append(hit.alone())
                 continue

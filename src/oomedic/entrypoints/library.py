@@ -20,6 +20,7 @@ from oomedic.question import Library, Log, Manifest, Question
 from oomedic.reports.page import as_markdown
 from oomedic.result import Report
 from oomedic.sources.builtin import load
+from oomedic.sources.compression import decompressed
 from oomedic.sources.files import open_log, read_checkpoint, read_manifest
 from oomedic.sources.hub import from_environment
 from oomedic.units import parse_size
@@ -186,7 +187,8 @@ def _log(text: Text, number: int) -> Log:
     path = _path(text)
     if path is not None:
         return open_log(path)
-    return Log(f"log {number}", [text if isinstance(text, bytes) else str(text).encode()])
+    name = f"log {number}"
+    return Log(name, decompressed([text if isinstance(text, bytes) else str(text).encode()], name))
 
 
 def _manifest(text: Text) -> Manifest:
