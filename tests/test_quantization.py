@@ -186,3 +186,10 @@ def test_deepseek_v4_keeps_exponents_as_scales_and_experts_in_four_bits():
     assert sum(kind.linear(MATRIX)) == 4096 * 1024 + 32 * 8
     elements = 8 * 3 * 768 * 2048
     assert sum(kind.experts(EXPERTS)) == elements // 2 + elements // 32
+
+
+def test_a_group_that_would_straddle_two_ranks_is_refused():
+    straddling = MATRIX._replace(inputs=29568 // 8)  # Qwen2.5-72B-Instruct-AWQ at TP8
+    with pytest.raises(UsageError) as error:
+        size({"quant_method": "awq", "bits": 4, "group_size": 128}, straddling)
+    assert error.value.slug == "not-whole-blocks"

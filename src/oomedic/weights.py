@@ -58,7 +58,8 @@ def stage_weights(stack: Stack, scheme: Scheme, stage: Stage, *, whole_segments:
     """
     total = NOTHING
     known: dict[tuple[int, _Kinds | None], Weights] = {}
-    placed = tuple(_placed(stack, stage))  # kept: a tuple's id may be given again once it is gone
+    # kept: a tuple's id may be given again once it is gone
+    placed = tuple(_placed(stack, stage, "" if scheme.towers else None))
     for prefix, modules in placed:
         # layers of one kind share one tuple of modules, so each kind is sized once
         kinds = _kinds(prefix, modules, scheme) if scheme.per_layer else None
@@ -121,10 +122,10 @@ def module_sizes(module: Module, kind: Kind | None, element_bytes: int) -> Sizes
     return (module.elements * (DTYPE_BYTES[module.dtype] if module.dtype else element_bytes),)
 
 
-def _placed(stack: Stack, stage: Stage) -> Iterable[tuple[str, tuple[Module, ...]]]:
+def _placed(stack: Stack, stage: Stage, tower: str | None) -> Iterable[tuple[str | None, tuple[Module, ...]]]:
     if stage.is_first:
         yield stack.root, stack.first
-        yield from (("", group) for group in stack.encoder or ())
+        yield from ((tower, group) for group in stack.encoder or ())
     for index in range(stage.start, stage.end):
         yield f"{stack.root}.layers.{index}", stack.layers[index].modules
     if stage.is_last:
@@ -140,7 +141,9 @@ def _last(stack: Stack, stage: Stage) -> tuple[Module, ...]:
     return without if stage.is_first else (*without, *stack.first)
 
 
-def _kinds(prefix: str, modules: tuple[Module, ...], scheme: Scheme) -> _Kinds:
+def _kinds(prefix: str | None, modules: tuple[Module, ...], scheme: Scheme) -> _Kinds:
+    if prefix is None:  # a tower, which the method does not reach
+        return (None,) * len(modules)
     return tuple(_kind(prefix, module, scheme) for module in modules)
 
 

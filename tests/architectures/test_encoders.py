@@ -23,6 +23,8 @@ from oomedic.weights import encoder_weights
         ("meta-models--Muse-Glimmer-30B", "0.33.0", 8),
         ("moonshotai--Kimi-K2.5", "0.28.0", 4),
         ("made--gemma-4-E2B-audio", "0.28.0", 4),
+        ("google--paligemma2-3b-pt-224", "0.28.0", 4),
+        ("Qwen--Qwen2-Audio-7B", "0.28.0", 4),
     ],
 )
 def test_a_model_with_its_towers_weighs_what_its_class_allocates(weigh, recorded, name, version, ranks):
@@ -73,3 +75,15 @@ def test_heads_that_do_not_divide_leave_internvit_attention_whole(config_named):
     block = stack_of(config, Shard(2)).encoder[1]
     assert block[0].outputs == (3200, 3200, 3200)
     assert block[2].outputs == (6400,)
+
+
+def test_an_audio_encoder_that_the_config_does_not_describe_is_unknown(config_named):
+    config = {key: value for key, value in config_named("Qwen--Qwen2-Audio-7B").items() if key != "audio_config"}
+    assert stack_of(config, Shard()).encoder is None
+
+
+def test_awq_leaves_a_tower_as_it_is(config_named):
+    config = config_named("Qwen--Qwen2.5-VL-3B-Instruct")
+    stack = stack_of(config, Shard())
+    packed = scheme_of(config | {"quantization_config": {"quant_method": "awq", "bits": 4}}, None, 2)
+    assert encoder_weights(stack, packed) == encoder_weights(stack, scheme_of(config, None, 2))

@@ -9,6 +9,8 @@ from oomedic.modules import Experts
         ("Qwen--Qwen3-30B-A3B", "0.18.1", 8, 7_680_585_728),
         ("mistralai--Mixtral-8x7B-v0.1", "0.9.2", 1, 93_405_585_408),
         ("ibm-granite--granite-3.1-1b-a400m-instruct", "0.28.0", 1, 2_669_381_632),
+        ("ibm-research--moe-7b-1b-active-shared-experts", "0.28.0", 4, 3_191_393_280),
+        ("rednote--dots.llm1", "0.11.2", 4, 71_435_966_720),
     ],
 )
 def test_a_mixture_of_experts_weighs_what_its_class_allocates(weigh, name, version, ranks, parameters):

@@ -57,6 +57,9 @@ _FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
         "qwen2_vl_text",
         "qwen2_5_vl_text",
         "qwen",
+        "internlm",
+        "arcee",
+        "ernie4_5",
         "mimo",
         "seed_oss",
         "chatglm",
@@ -111,6 +114,8 @@ _FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "mixture": (
         "mixtral",
         "granitemoe",
+        "granitemoeshared",
+        "dots1",
         "deepseek",
         "qwen2_moe",
         "qwen3_moe",

@@ -44,6 +44,7 @@ class Switches(NamedTuple):
     tied: bool = False
     output_gate: bool = False
     gated_query: bool = False
+    half_rotary: bool = False
 
 
 LLAMA: Final = Switches()
@@ -68,9 +69,12 @@ DENSE: Final[Mapping[str, Switches]] = {
     "qwen2_vl_text": Switches(qkv_bias=True),
     "qwen2_5_vl_text": Switches(qkv_bias=True),
     "qwen": Switches(qkv_bias=True),
+    "internlm": Switches(qkv_bias=True, out_bias=True),
+    "arcee": Switches(gated=False),
+    "ernie4_5": LLAMA,
     "mimo": Switches(qkv_bias=True),
     "seed_oss": Switches(qkv_bias=True),
-    "chatglm": Switches(qkv_bias=True),
+    "chatglm": Switches(qkv_bias=True, half_rotary=True),
     "glm": Switches(qkv_bias=True),
     "glm4": Switches(norms=4),
     "glm4v_text": Switches(qkv_bias=True, norms=4),
@@ -112,7 +116,7 @@ def build(config: Config, shard: Shard) -> Stack:
             *norms(hidden, int(switches.final_norm), bias=switches.norm_bias),
             *head(config, shard, bias=switches.head_bias),
         ),
-        rotary(config, shard),
+        rotary(config, shard, head_dim(config) // 2 if switches.half_rotary else None),
         is_tied(config, default=switches.tied),
     )
 
@@ -126,6 +130,10 @@ def configured(config: Config, switches: Switches) -> Switches:
         switches = switches._replace(mlp_bias=True)
     if config.get("use_qkv_bias"):
         switches = switches._replace(qkv_bias=True)
+    if kind == "internlm" and config.get("bias") is False:
+        switches = switches._replace(qkv_bias=False, out_bias=False)
+    if kind == "ernie4_5" and config.get("use_bias"):
+        switches = switches._replace(qkv_bias=True, out_bias=True, mlp_bias=True)
     if config.get("use_qk_norm") and kind == "cohere":
         switches = switches._replace(head_norms="each")
     return switches
@@ -163,6 +171,9 @@ def attention_caches(config: Config, shard: Shard) -> tuple[tuple[Attention, ...
 
 
 def _mlp(config: Config, shard: Shard, switches: Switches) -> tuple[Module, ...]:
-    width = shard.divide(need(config, "intermediate_size", "n_inner", "ffn_hidden_size"), "intermediate_size")
+    inner = need(config, "intermediate_size", "n_inner", "ffn_hidden_size")
+    if config["model_type"] == "qwen":
+        inner //= 2  # the first Qwen counts gate and up together
+    width = shard.divide(inner, "intermediate_size")
     shape = gated_mlp if switches.gated else plain_mlp
     return shape(need(config, "hidden_size"), width, bias=switches.mlp_bias)

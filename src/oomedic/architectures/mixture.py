@@ -30,12 +30,15 @@ class Mixture(NamedTuple):
     shared_name: str = "shared_experts"
     shared_apart: bool = False
     router_dtype: str | None = None
+    correction_dtype: str | None = "float32"
     rotary_dtype: str | None = None
 
 
 MIXTURES: Final[Mapping[str, Mixture]] = {
     "mixtral": Mixture(block="block_sparse_moe"),
     "granitemoe": Mixture(block="block_sparse_moe"),
+    "granitemoeshared": Mixture(block="block_sparse_moe", shared_name="shared_mlp"),
+    "dots1": Mixture(Switches(head_norms="head"), router_correction=True, correction_dtype=None),
     "dbrx": Mixture(),
     "deepseek": Mixture(),
     "qwen2_moe": Mixture(Switches(qkv_bias=True), shared_gate=True, shared_name="shared_expert"),
@@ -98,7 +101,7 @@ def expert_modules(config: Config, shard: Shard, mixture: Mixture) -> tuple[Modu
         ),
     ]
     if mixture.router_correction:
-        modules.append(Table(f"{mixture.block}.gate.e_score_correction_bias", count, "float32"))
+        modules.append(Table(f"{mixture.block}.gate.e_score_correction_bias", count, mixture.correction_dtype))
     if mixture.router_bias:
         modules.append(Table(f"{mixture.block}.router.bias", count))
     shared = shared_expert_width(config, width)

@@ -80,14 +80,18 @@ def norms(hidden: int, count: int, *, bias: bool = False) -> tuple[Module, ...]:
 
 def embedding(config: Config, shard: Shard) -> tuple[Module, ...]:
     """Return the token embedding, padded and split over the vocabulary (vllm VocabParallelEmbedding)."""
-    return (Linear("embed_tokens", need(config, "hidden_size"), (shard.vocabulary(need(config, "vocab_size")),)),)
+    return (Linear("embed_tokens", need(config, "hidden_size"), (_rows(config, shard),)),)
 
 
 def head(config: Config, shard: Shard, *, bias: bool = False) -> tuple[Module, ...]:
     """Return the output projection (vllm ParallelLMHead); none of its own when it is tied to the embedding."""
-    rows = shard.vocabulary(need(config, "vocab_size"))
+    rows = _rows(config, shard)
     matrix = Linear("lm_head", need(config, "hidden_size"), (rows,))
     return (matrix, Table("lm_head.bias", rows)) if bias else (matrix,)
+
+
+def _rows(config: Config, shard: Shard) -> int:
+    return shard.vocabulary(need(config, "vocab_size", "padded_vocab_size"))
 
 
 def is_tied(config: Config, *, default: bool = False) -> bool:

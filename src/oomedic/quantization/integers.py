@@ -6,6 +6,7 @@ compressed_tensors/schemes/compressed_tensors_wNa16.py create; the Marlin repack
 
 from typing import NamedTuple
 
+from oomedic.errors import UsageError
 from oomedic.modules import Experts, Linear
 from oomedic.quantization.block import Block, Origin, uniform
 from oomedic.quantization.scheme import Scheme, Sizes, bias_of, blocks, rows_of_w13
@@ -23,7 +24,13 @@ class PackedIntegers(NamedTuple):
     expert_index: bool = False
 
     def linear(self, module: Linear) -> Sizes:
-        """Return packed weight, scales, zero points, g_idx and bias of a matrix."""
+        """Return packed weight, scales, zero points, g_idx and bias of a matrix.
+
+        Raises:
+            UsageError: ``not-whole-blocks`` when a group would straddle two ranks, which no kernel can do.
+        """
+        if self.group_size > 0 and module.inputs % self.group_size:
+            raise UsageError("not-whole-blocks", what=module.name, size=module.inputs, block=self.group_size)
         tensors = [*self._matrix(module.inputs, sum(module.outputs)), *bias_of(module, self.element_bytes)]
         if self.group_index:
             tensors.append(module.inputs * 4)
@@ -57,7 +64,7 @@ def read_awq(block: Block, origin: Origin) -> Scheme:
     group = int(block.get("group_size") or block.get("q_group_size") or 128)
     zero_points = bool(block.get("zero_point", True))
     kind = PackedIntegers(bits, group, zero_points=zero_points, element_bytes=origin.element_bytes)
-    return uniform("awq", block, origin, kind)
+    return uniform("awq", block, origin, kind)._replace(towers=False)
 
 
 def read_gptq(block: Block, origin: Origin) -> Scheme:
@@ -69,7 +76,7 @@ def read_gptq(block: Block, origin: Origin) -> Scheme:
         group_index=True,
         element_bytes=origin.element_bytes,
     )
-    return uniform("gptq", block, origin, kind)
+    return uniform("gptq", block, origin, kind)._replace(towers=False)
 
 
 def read_auto_round(block: Block, origin: Origin) -> Scheme:

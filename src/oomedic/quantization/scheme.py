@@ -40,7 +40,8 @@ class Scheme(NamedTuple):
 
     ``kind_of`` gives by its name in the checkpoint ("model.layers.3.mlp.down_proj") how a module is stored, None where
     the method leaves it alone; ``per_layer`` when that may differ between layers. ``method`` is vLLM's own name of the
-    method, None for plain weights; ``element_bytes`` is the size of an unquantised element.
+    method, None for plain weights; ``element_bytes`` is the size of an unquantised element; ``towers`` whether encoders
+    of images, video and audio are quantised too where no list spares them.
     """
 
     method: str | None
@@ -48,6 +49,7 @@ class Scheme(NamedTuple):
     kind_of: Callable[[str], Kind | None]
     per_layer: bool = False
     kv_cache_dtype: str | None = None
+    towers: bool = True
 
     def skips(self, name: str) -> bool:
         """Tell whether a module stays unquantised."""

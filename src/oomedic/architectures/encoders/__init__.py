@@ -10,7 +10,7 @@ from oomedic.hf_config import Config
 from oomedic.modules import Shard
 
 Builder = Callable[[Config, Config, Shard], Tower | None]
-"""Makes the tower of a whole config and its vision part for a shard, None when a part of it is not known."""
+"""Makes the tower of a whole config and its vision or audio part for a shard, None when a part of it is not known."""
 
 
 _BUILDERS: Final = {
@@ -34,6 +34,9 @@ _BUILDERS: Final = {
     "glm4v_moe": ("glm", "glm4v"),
     "llava": ("clip", "llava"),
     "llava_next": ("clip", "llava"),
+    "paligemma": ("clip", "paligemma"),
+    "qwen2_audio": ("audio", "qwen2_audio"),
+    "voxtral": ("audio", "voxtral"),
     "qwen2_vl": ("qwen", "qwen2_vl"),
     "qwen2_5_vl": ("qwen", "qwen2_5_vl"),
     "qwen3_vl": ("qwen", "qwen3_vl"),
@@ -44,7 +47,9 @@ _BUILDERS: Final = {
 """Module and function of each model type; only the module of the model at hand is loaded."""
 
 _LLAVA: Final = frozenset(("llava", "llava_next"))
-_PARTS: Final = ("vision_config", "vit_config", "vision_tower_config", "visual")
+_HEARING: Final = frozenset(("voxtral", "qwen2_audio"))
+"""Models whose only encoder is for audio, described or not."""
+_PARTS: Final = ("vision_config", "vit_config", "vision_tower_config", "visual", "audio_config")
 
 
 def encoder_of(config: Config, shard: Shard) -> Tower | None:
@@ -62,17 +67,13 @@ def encoder_of(config: Config, shard: Shard) -> Tower | None:
 
 def _built(config: Config, shard: Shard) -> Tower | None:
     kind = str(config.get("model_type"))
-    if kind == "voxtral":
-        from oomedic.architectures.encoders import audio  # see _BUILDERS
-
-        return audio.voxtral(config, shard.of_encoder)
-    vision = next((config[key] for key in _PARTS if isinstance(config.get(key), Mapping)), None)
-    if vision is None:
-        return None if isinstance(config.get("audio_config"), Mapping) else ()
-    if kind in _LLAVA and vision.get("model_type") == "pixtral":
+    part = next((config[key] for key in _PARTS if isinstance(config.get(key), Mapping)), None)
+    if part is None:
+        return None if kind in _HEARING else ()
+    if kind in _LLAVA and part.get("model_type") == "pixtral":
         kind = "pixtral_llava"
     if kind not in _BUILDERS:
         return None
     module, function = _BUILDERS[kind]
     builder: Builder = getattr(import_module(f"{__name__}.{module}"), function)
-    return builder(config, vision, shard.of_encoder)
+    return builder(config, part, shard.of_encoder)

@@ -1,7 +1,7 @@
-"""CLIP and SigLIP towers with the projectors of LLaVA, Gemma 3 and Idefics 3.
+"""CLIP and SigLIP towers with the projectors of LLaVA, Gemma 3, PaliGemma and Idefics 3.
 
-Mirrors vllm/model_executor/models/{clip,siglip,llava,llava_next,llava_onevision,gemma3_mm,idefics3}.py. LLaVA uses the
-output of an earlier layer, so that the layers behind it are not built.
+Mirrors vllm/model_executor/models/{clip,siglip,llava,llava_next,llava_onevision,gemma3_mm,paligemma,idefics3}.py. LLaVA
+uses the output of an earlier layer, so that the layers behind it are not built.
 """
 
 from oomedic.architectures.encoders.vit import Block, Tower, block, norm_pair, patches
@@ -41,6 +41,13 @@ def gemma3(config: Config, vision: Config, shard: Shard) -> Tower:
     projector = (Table("mm_input_projection", width * _text_width(config)), Table("mm_soft_emb_norm", width))
     layers = need(vision, "num_hidden_layers")
     return (*_tower(vision, shard, layers, final_norm=True), projector)
+
+
+def paligemma(config: Config, vision: Config, shard: Shard) -> Tower:
+    """Return the tower of PaliGemma with its projector, which is not split."""
+    width, out = need(vision, "hidden_size"), number(vision, "projection_dim", default=_text_width(config))
+    projector = (Table("multi_modal_projector.linear", width * out + out),)
+    return (*_tower(vision, shard, need(vision, "num_hidden_layers"), final_norm=True), projector)
 
 
 def idefics3(config: Config, vision: Config, shard: Shard) -> Tower:
