@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test test-cluster check format lint types contract fresh index clean
+.PHONY: help demo test test-cluster test-engine check format lint types contract fresh index clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
@@ -24,6 +24,10 @@ test: $(READY) ## every test that needs only Python
 test-cluster: $(READY) ## tests on a real Kubernetes control plane: needs Go 1.26, or KUBEBUILDER_ASSETS; minutes when it is built
 	PYTHONPATH=tests/cluster $(BIN)/python -m plane.build > /dev/null
 	$(BIN)/python -m pytest -q -m cluster tests/cluster
+
+test-engine: $(READY) ## tests with a real vLLM on the CPU: some 6 GB outside the checkout, minutes when it is installed
+	engine=$$($(BIN)/python tools/install_engine.py) && \
+	OOMEDIC_ENGINE=$$engine $(BIN)/python -m pytest -q -m engine tests/engine
 
 check: format lint types contract fresh test ## what every change must pass
 

@@ -1,0 +1,1 @@
+"""What the tests with a real vLLM are made of: tiny models, processes that always end, many starts at little cost."""
