@@ -17,6 +17,8 @@ from plane.processes import Program, free_ports, listens
 
 HERE = Path(__file__).parent
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_UNHURRIED = ("--kube-api-qps=500", "--kube-api-burst=1000")
+"""By default controllers make some 20 requests a second: 1,000 pods would take a minute."""
 RUNTIME = ("Logs", "ClusterLogs", "Exec", "ClusterExec", "PortForward", "ClusterPortForward")
 """What tests tell kwok while it runs, through objects of its API; its stages stand in ``stages/``."""
 
@@ -42,7 +44,9 @@ class ControlPlane:
             self._start_etcd(etcd, etcd_peers)
             self._start_api_server(api, etcd)
             self._start("kube-controller-manager", *_controller_manager(folder))
-            self._start("kube-scheduler", f"--kubeconfig={self.admin}", "--leader-elect=false", "--secure-port=0")
+            self._start(
+                "kube-scheduler", f"--kubeconfig={self.admin}", "--leader-elect=false", "--secure-port=0", *_UNHURRIED
+            )
             self.install_crds("sigs.k8s.io_kwok", "sigs.k8s.io_karpenter", "github.com_aws_karpenter-provider-aws")
             self._start_kwok()
         except BaseException:
@@ -219,5 +223,5 @@ def _controller_manager(folder: Path) -> Sequence[str]:
         "--controllers=*",
         f"--service-account-private-key-file={folder / 'tls.key'}",
         f"--root-ca-file={folder / 'tls.crt'}",
-        "--use-service-account-credentials=false",
+        *_UNHURRIED,
     )
