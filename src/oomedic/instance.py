@@ -34,7 +34,7 @@ class Instance(NamedTuple):
         allocatable_cpu: thousandths of a processor that pods can request of a node.
         allocatable_memory: what pods can request of a node.
         capacity: how it must be had, None where on-demand launches are usual.
-        label_gpu_memory_mib: EC2's advertised figure, for node labels only.
+        labels: of a node of this type, without their domain (see ``labels_of``).
     """
 
     type: str
@@ -52,8 +52,7 @@ class Instance(NamedTuple):
     allocatable_cpu: int | None = None
     allocatable_memory: Bytes | None = None
     capacity: Capacity | None = None
-    label_gpu_name: str | None = None
-    label_gpu_memory_mib: int | None = None
+    labels: Mapping[str, str] = {}
 
     @property
     def family(self) -> str:
@@ -158,8 +157,7 @@ def _instance(row: Row, gpu: Gpu, region: str, prices: Prices | None) -> Instanc
         allocatable_cpu=_thousandths(row.get("allocatable_cpu")),
         allocatable_memory=parse_quantity(row["allocatable_memory"]) if row.get("allocatable_memory") else None,
         capacity=row.get("capacity"),
-        label_gpu_name=row.get("label_gpu_name"),
-        label_gpu_memory_mib=row.get("label_gpu_memory_mib"),
+        labels=labels_of(row),
     )
 
 
