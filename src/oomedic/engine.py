@@ -227,15 +227,13 @@ def _add_batch_limits(
 def _batched_tokens(config: EngineConfig, model: ModelFacts, usual: int, settings: Mapping[str, Setting]) -> int:
     """Return the default of max_num_batched_tokens: without chunked prefill a whole prompt must fit in one batch."""
     length, seqs = settings["max_model_len"].value, settings["max_num_seqs"].value
-    if not length:
-        return usual
     tokens = usual
     if not settings["enable_chunked_prefill"].value:
         floor = config.accounting.get("unchunked_tokens", "usual")
-        tokens = max(length, usual if floor == "usual" else int(floor))
+        tokens = max(length or 0, usual if floor == "usual" or not (length or floor) else int(floor))
     if model.multimodal and config.generation == "V0":
         tokens = max(tokens, int(config.rules.defaults["multimodal_tokens"]))
-    if config.accounting.get("tokens_within_sequences") and _is_count(seqs):
+    if length and config.accounting.get("tokens_within_sequences") and _is_count(seqs):
         tokens = min(tokens, max(1, seqs) * length)
     return int(tokens)
 

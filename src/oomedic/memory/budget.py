@@ -151,9 +151,9 @@ def _pool(available: Figure | None, needed: Bytes | None) -> Figure | None:
 def _left(requested: Figure | None, available: Figure | None, items: tuple[Item, ...], *, fixed: bool) -> Figure | None:
     """Return the rest exactly, so that inside parts and the rest make up the request.
 
-    A pool takes all that is available, unless its size is ``fixed``. Where parts are unknown but the engine printed
-    what it has for its cache, the rest is what the cache lacks; where nothing is known of the weights, nothing is known
-    of the rest.
+    A pool takes all that is available, unless its size is ``fixed``: then the engine does not hold it against the
+    request, which may be exceeded. Where parts are unknown but the engine printed what it has for its cache, the rest
+    is what the cache lacks; where nothing is known of the weights, nothing is known of the rest.
     """
     if requested is None:
         return None
@@ -168,4 +168,6 @@ def _left(requested: Figure | None, available: Figure | None, items: tuple[Item,
     value = requested.value - sum(figure.value for figure in taken)
     low = requested.low - sum(figure.high for figure in taken)
     high = requested.high - sum(figure.low for figure in taken)
+    if fixed and available is pool:
+        low, value, high = max(0, low), max(0, value), max(0, high)
     return between(low, value, high, "computed", "requested - inside parts")
