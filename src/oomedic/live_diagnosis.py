@@ -28,14 +28,14 @@ def runs_an_engine(pod: Tree, catalogue: Catalogue) -> bool:
     spec = pod.get("spec", {})
     if "vllm" not in json.dumps([spec.get("containers"), spec.get("initContainers")]).lower():
         return False
-    return any(workload.engine for workload in workloads_of((_manifest((pod,)),), catalogue))
+    return any(workload.engine for workload in workloads_of((manifest_of((pod,)),), catalogue))
 
 
 def edited_object(live: LiveWorkload, catalogue: Catalogue) -> tuple[Tree, tuple[Workload, ...]]:
     """Return the topmost object in whose text an engine is found, and its engines; the pod itself where none is."""
     candidates = [*live.chain, *(pod.found for pod in live.pods)]
     for found in candidates:
-        workloads = tuple(workloads_of((_manifest((found,), live.config_maps),), catalogue))
+        workloads = tuple(workloads_of((manifest_of((found,), live.config_maps),), catalogue))
         if workloads:
             return found, workloads
     return candidates[0], ()
@@ -53,7 +53,7 @@ def diagnose_live(live: LiveWorkload, base: Question, library: Library) -> Repor
         OomedicError: when a name that the user gave is not known.
     """
     found, workloads = edited_object(live, library.catalogue)
-    manifest = _manifest((found,), live.config_maps)
+    manifest = manifest_of((found,), live.config_maps)
     results: list[Result] = []
     versions = None
     for pod, log in _lives(live, workloads):
@@ -91,7 +91,7 @@ def _question(
     return base._replace(logs=logs, manifests=(manifest,), beside=beside)
 
 
-def _manifest(objects: tuple[Tree, ...], config_maps: tuple[Tree, ...] = ()) -> Manifest:
+def manifest_of(objects: tuple[Tree, ...], config_maps: tuple[Tree, ...] = ()) -> Manifest:
     """Write objects as a person would have: without what the server added."""
     import yaml  # only where a cluster is read
 

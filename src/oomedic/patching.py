@@ -24,15 +24,24 @@ def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterab
     path = next((place.file for place in workload.edit_paths.values()), None) or next(iter(texts), None)
     if path is None:
         return None
-    for change in changes:
-        if change.target in _NO_ARGUMENT or change.target.startswith("env."):
-            continue
-        try:
-            edited[path] = _edited(edited[path], workload, change)
-        except InputError:
-            return None
-    diff = "".join(_diff(texts[name], edited[name], name) for name in texts if texts[name] != edited[name])
+    try:
+        edited[path] = edited_text(edited[path], workload, changes)
+    except InputError:
+        return None
+    diff = "".join(diff_of(texts[name], edited[name], name) for name in texts if texts[name] != edited[name])
     return Patch("diff", diff) if diff else None
+
+
+def edited_text(text: str, workload: Workload, changes: Iterable[Change]) -> str:
+    """Return a manifest with the changes that stand in it; those that stand elsewhere are passed over.
+
+    Raises:
+        InputError: ``edit-refused``.
+    """
+    for change in changes:
+        if change.target not in _NO_ARGUMENT and not change.target.startswith("env."):
+            text = _edited(text, workload, change)
+    return text
 
 
 def _edited(text: str, workload: Workload, change: Change) -> str:
@@ -44,7 +53,7 @@ def _edited(text: str, workload: Workload, change: Change) -> str:
     return text
 
 
-def _diff(before: str, after: str, name: str) -> str:
+def diff_of(before: str, after: str, name: str) -> str:
     """Return a diff that ``git apply`` and ``patch -p1`` take: of an absolute path as seen from the root.
 
     It has three lines of context, or as many as hold no secret. Where the changed line itself holds one, it is hidden.
@@ -61,7 +70,7 @@ def _diff(before: str, after: str, name: str) -> str:
 
 def _context(before: str, after: str, secret: frozenset[int]) -> int:
     """Return how many lines around each change can be shown."""
-    from difflib import SequenceMatcher  # see _diff
+    from difflib import SequenceMatcher  # see diff_of
 
     changes = [
         code for code in SequenceMatcher(None, _lines(before), _lines(after)).get_opcodes() if code[0] != "equal"

@@ -14,6 +14,7 @@ from oomedic.version import Version
 from oomedic.workload import Workload
 
 if TYPE_CHECKING:
+    from oomedic.rollout import Verdict
     from oomedic.search.answer import Answer
     from oomedic.search.variants import Variant
 
@@ -23,7 +24,7 @@ OutcomeOrigin = Literal["printed", "computed"]
 class Patch(NamedTuple):
     """A change of a manifest, as text."""
 
-    format: Literal["diff"]
+    format: Literal["diff", "jsonpatch"]
     text: str
 
 
@@ -32,7 +33,7 @@ class Result(NamedTuple):
 
     ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached.
     ``versions`` are the first and the last era that the figures cover, where the release is not known. ``answer`` is an
-    instance type that a search found.
+    instance type that a search found. ``verdict`` is how the rollout of a change ended.
     """
 
     subject: Subject
@@ -49,6 +50,7 @@ class Result(NamedTuple):
     arguments: Mapping[str, Given] = {}
     versions: tuple[Version, Version] | None = None
     answer: "Answer | None" = None
+    verdict: "Verdict | None" = None
 
     @property
     def budget(self) -> Budget | None:

@@ -1,7 +1,7 @@
 """A report for programs: the keys that DESIGN promises, sizes as whole bytes, sentences beside their message ids."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oomedic.assessment import Assessment
 from oomedic.claim import Claim
@@ -14,6 +14,9 @@ from oomedic.planning.plan import Offer, Plan
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report, Result
 from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.rollout import Verdict
 
 
 def render(report: Report, phrases: Phrasebook) -> str:
@@ -54,12 +57,17 @@ def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
         "workload": None if result.workload is None else workload(result.workload, phrases),
         "patch": None if result.patch is None else result.patch._asdict(),
         "notes": [_claim(claim, phrases) for claim in result.notes],
+        "verdict": None if result.verdict is None else _verdict(result.verdict, phrases),
     }
     if result.answer is not None:
         from oomedic.reports.instance_tree import as_instance  # only where a search was asked for
 
         tree["instance"] = as_instance(result.answer, phrases)
     return tree
+
+
+def _verdict(verdict: "Verdict", phrases: Phrasebook) -> dict[str, Any]:
+    return {"state": verdict.state, "because": [_claim(claim, phrases) for claim in verdict.because]}
 
 
 def _budget(budget: Budget | None) -> dict[str, Any] | None:
