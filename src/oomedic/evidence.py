@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oomedic.assessment import Assessment, assess
 from oomedic.checkpoint import Checkpoint
-from oomedic.engine import EngineConfig
+from oomedic.engine import EngineConfig, ModelFacts
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
 from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.gpu import Gpu
 from oomedic.known import NOTHING_KNOWN, Known
 from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
+from oomedic.other_card import on_card
 from oomedic.phases import furthest, phase_at
 from oomedic.signatures import Event
 from oomedic.version import Version
@@ -47,7 +48,8 @@ class Evidence(NamedTuple):
     the log shows, where the GPU that was named does not. ``expected_weights`` are those of the checkpoint as we know
     it, where the run shows that it loaded something else. ``versions`` are the first and the last era that remain
     possible, where the release is not known. ``arguments`` are those that were given or printed. ``observed`` is what
-    was seen beside the log, ``container`` the state of the engine's container among it.
+    was seen beside the log, ``container`` the state of the engine's container among it. ``facts`` are what defaults
+    depend on in the model.
     """
 
     subject: Subject
@@ -69,6 +71,7 @@ class Evidence(NamedTuple):
     arguments: EngineArgs = NOTHING_GIVEN
     observed: "Observed | None" = None
     container: "ContainerState | None" = None
+    facts: ModelFacts | None = None
 
     def all(self, *signatures: str) -> Iterator[Event]:
         """Return the events of these signatures, in the order of the log."""
@@ -110,10 +113,13 @@ class Evidence(NamedTuple):
     def assess(self, config: EngineConfig, checkpoint: Checkpoint | None = None, gpu: Gpu | None = None) -> Assessment:
         """Assess a changed configuration with all that is known.
 
-        Another checkpoint or card keeps what the engine printed only where that does not depend on them.
+        Another checkpoint or card keeps what the engine printed only where that does not depend on them; another card
+        brings its own defaults.
         """
         if checkpoint is None and gpu is None:
             return assess(self.checkpoint, config, self.gpu, self.known)
+        if gpu is not None and self.facts is not None:
+            config = on_card(config, self.arguments.environment, self.facts, gpu)
         held = Known(held_by_others=self.known.held_by_others)
         if gpu is None:
             held = held._replace(total=self.known.total, free_at_start=self.known.free_at_start)

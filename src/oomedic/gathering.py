@@ -88,7 +88,8 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
     checkpoint = sources.model.checkpoint if sources.model else None
     printed = known_figures(sources.events)
     gpu, cards = (None, ()) if runs_on_cpu(args) else find_card(_clues(sources, printed.total), catalogue)
-    config = _config(args, checkpoint, gpu, _Engine(release, sources.events), catalogue)
+    facts = model_facts(checkpoint, args.given.get("quantization", Given(None, "")).value, release)
+    config = _config(args, facts, gpu, _Engine(release, sources.events), catalogue)
     known = _with_neighbours(_known(printed, sources.options, config), sources, config, gpu)
     known, assessment, refused = _assess(checkpoint, config, gpu, known)
     expected = _weights_of_another_checkpoint(assessment, known, sources.events)
@@ -115,6 +116,7 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
         arguments=args,
         observed=sources.observed,
         container=_container(sources),
+        facts=facts,
     )
 
 
@@ -207,7 +209,7 @@ def model_facts(checkpoint: Checkpoint | None, config_quantization: Any, release
 
 
 def _config(
-    args: EngineArgs, checkpoint: Checkpoint | None, gpu: Gpu | None, engine: _Engine, catalogue: Catalogue
+    args: EngineArgs, facts: ModelFacts, gpu: Gpu | None, engine: _Engine, catalogue: Catalogue
 ) -> EngineConfig:
     platform = "cpu" if runs_on_cpu(args) else None
     rules = rules_at(engine.release.version, catalogue.engines(), platform)
@@ -217,8 +219,6 @@ def _config(
         environment["VLLM_USE_V1"] = "1" if ran == "V1" else "0"
     if any(event.signature == "v2_model_runner" for event in engine.events):
         environment["VLLM_USE_V2_MODEL_RUNNER"] = "1"
-    asked = args.given.get("quantization", Given(None, "")).value
-    facts = model_facts(checkpoint, asked, engine.release)
     return configure(args._replace(environment=environment), facts, gpu, rules)
 
 
