@@ -27,7 +27,7 @@ def result_of(evidence: Evidence, diagnosis: Diagnosis | None, plan: Plan | None
         phase=phase,
         assessment=evidence.assessment if _computable(evidence) else None,
         budget_missing=_budget_missing(evidence),
-        notes=(*notes(evidence), *_remarks(evidence)),
+        notes=(*evidence.remarks, *notes(evidence), *_remarks(evidence)),
         diagnosis=diagnosis,
         plan=plan,
         workload=evidence.workload,

@@ -19,6 +19,8 @@ from oomedic.version import Version
 from oomedic.workload import Workload
 
 if TYPE_CHECKING:
+    from oomedic.changes import Changed
+    from oomedic.claim import Claim
     from oomedic.observed.facts import ContainerState, Observed
 
 
@@ -42,6 +44,8 @@ class Subject(NamedTuple):
 
 class Evidence(NamedTuple):
     """One life of one container, or one configuration that has not run yet.
+
+    ``changes`` are the differences to how it worked, where that was told; ``remarks`` what stands beside the diagnosis.
 
     ``requested_model`` is the id or path that was asked for; ``nearest_models`` are known ids close to it when it is
     not known itself. ``refused`` is why the arithmetic could not be done. ``cards`` are GPUs that print the total that
@@ -68,6 +72,8 @@ class Evidence(NamedTuple):
     version_known: bool = False
     versions: tuple[Version, Version] | None = None
     expected_weights: Figure | None = None
+    changes: "tuple[Changed, ...]" = ()
+    remarks: "tuple[Claim, ...]" = ()
     arguments: EngineArgs = NOTHING_GIVEN
     observed: "Observed | None" = None
     container: "ContainerState | None" = None

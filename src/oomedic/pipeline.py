@@ -11,13 +11,13 @@ from oomedic.answer import result_of, versions_of
 from oomedic.catalogue import Catalogue
 from oomedic.cause import Cause
 from oomedic.checkpoint import Checkpoint
-from oomedic.diagnosis import diagnose, relevant
+from oomedic.diagnosis import diagnose, relevant, started
 from oomedic.evidence import Evidence, Subject
-from oomedic.finding import Finding
+from oomedic.finding import Diagnosis, Finding
 from oomedic.instance import Instance, instances_of
 from oomedic.known_models import checkpoint_of
 from oomedic.patching import manifest_patch
-from oomedic.planning.plan import Plan, make_plan
+from oomedic.planning.plan import Plan, make_plan, settled
 from oomedic.question import Hub, Library, Log, Manifest, Question
 from oomedic.result import Patch, Report, Result
 from oomedic.understanding import Life, evidence_of, lives_of, workloads_of
@@ -32,7 +32,8 @@ def diagnose_crash(question: Question, library: Library) -> Report:
     Raises:
         OomedicError: when an input cannot be read or a name is not known.
     """
-    results = [_judge(question, library, life) for life in lives_of(question, library)]
+    before = None if question.before is None else _how_it_worked(question, library)
+    results = [_judge(question, library, life, before) for life in lives_of(question, library)]
     return _report(results, library)
 
 
@@ -50,16 +51,44 @@ def _inspected(workload: Workload) -> Result:
     return Result(subject, "unknown", "computed", None, workload=workload, arguments=workload.arguments.given)
 
 
-def _judge(question: Question, library: Library, life: Life) -> Result:
+def _judge(question: Question, library: Library, life: Life, before: Evidence | None) -> Result:
     evidence = evidence_of(question, library, life)
     known = _causes(evidence, library.catalogue)
     diagnosis = diagnose(evidence, known)
     plan, patch = None, None
+    if before is not None:
+        evidence, diagnosis = _compared(evidence, diagnosis, before)
     if diagnosis.findings:
         first = diagnosis.findings[0]
         plan = _plan(evidence, first, known, library.catalogue)
         patch = _patch(plan, question.manifests, life.workload)
     return result_of(evidence, diagnosis, plan, patch)
+
+
+def _how_it_worked(question: Question, library: Library) -> Evidence | None:
+    """Return what is known of the engine that worked: of the life that started, where a log holds several."""
+    before = question.before
+    if before is None:
+        return None
+    lives = lives_of(before, library)
+    life = next((life for life in lives if started(life.events)), lives[-1])
+    found = evidence_of(before._replace(options=question.options._replace(vllm=None)), library, life)
+    return found if found.version_known else evidence_of(before._replace(options=question.options), library, life)
+
+
+def _compared(evidence: Evidence, diagnosis: Diagnosis, before: Evidence) -> tuple[Evidence, Diagnosis]:
+    """Name what changed since it worked; it stands in the proof of the first finding, without one in the remarks."""
+    from oomedic.changes import calibrated_by, changes, claims_of  # only where it is told how it worked
+
+    evidence = calibrated_by(evidence, before)
+    first = diagnosis.findings[0] if diagnosis.findings else None
+    crashed = settled(evidence, first) if first else evidence
+    found = changes(before, crashed)
+    claims = claims_of(found, before, crashed)
+    if first is None:
+        return evidence._replace(changes=found, remarks=claims), diagnosis
+    findings = (first._replace(because=(*first.because, *claims)), *diagnosis.findings[1:])
+    return evidence._replace(changes=found), diagnosis._replace(findings=findings)
 
 
 def _causes(evidence: Evidence, catalogue: Catalogue) -> tuple[Cause, ...]:

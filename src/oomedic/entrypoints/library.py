@@ -43,6 +43,7 @@ def diagnose(
     describe: Text | None = None,
     events: Text | None = None,
     nvidia_smi: Text | None = None,
+    before: Text | None = None,
     command: Command | None = None,
     gpu: str | None = None,
     vllm: str | None = None,
@@ -58,6 +59,7 @@ def diagnose(
         describe: ``kubectl describe`` of the pod or its node.
         events: ``kubectl get events``, as a table, YAML or JSON.
         nvidia_smi: what nvidia-smi prints, or DCGM's metrics.
+        before: the manifest, or a log, of how it still worked.
         command: what the container runs.
         gpu: the card's name, where neither log nor manifest tells.
         vllm: the release, likewise.
@@ -76,6 +78,7 @@ def diagnose(
         EngineOptions(gpu=gpu, vllm=vllm),
         _checkpoint(model),
         tuple(_beside({"objects": pod, "describe": describe, "events": events, "nvidia-smi": nvidia_smi})),
+        None if before is None else _how_it_worked(before),
     )
     return diagnose_crash(question, _library(catalogue, offline=offline))
 
@@ -210,6 +213,17 @@ def _beside(given: "Mapping[FileKind, Text | None]") -> "Iterator[Beside]":
         path, text = _manifest(given_text)
         kind = kind_of_file(path, text)
         yield Beside(path if path != "manifest" else named, text, named if kind in {"log", "manifest"} else kind)
+
+
+def _how_it_worked(before: Text) -> Question:
+    from oomedic.observed.reading import Beside  # see _beside
+    from oomedic.observed.recognition import kind_of_file
+
+    path, text = _manifest(before)
+    kind = kind_of_file(path, text)
+    if kind == "log":
+        return Question((_log(before, 1),))
+    return Question((), (Manifest(path, text),)) if kind == "manifest" else Question(beside=(Beside(path, text, kind),))
 
 
 def _checkpoint(model: Text | None) -> Checkpoint | None:

@@ -103,6 +103,9 @@ def _diagnose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--manifest", action="append", default=[], metavar="FILE", help="the workload's manifest")
     for option, what in _BESIDE_THE_LOG:
         parser.add_argument(option, action="append", default=[], metavar="FILE", help=what)
+    parser.add_argument(
+        "--before", action="append", default=[], metavar="FILE", help="the manifest, or a log, of how it still worked"
+    )
     _search(parser)
     _cluster(parser)
     _engine(parser)

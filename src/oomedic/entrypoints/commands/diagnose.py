@@ -35,7 +35,7 @@ def run(options: "Namespace") -> int:
 
 def _question(options: "Namespace", facts: "Catalogue") -> Question:
     named = [(option, path) for option in _BESIDE for path in getattr(options, option.strip("-").replace("-", "_"))]
-    files = (*options.target, *options.logs, *options.manifest, *(path for _, path in named))
+    files = (*options.target, *options.logs, *options.manifest, *options.before, *(path for _, path in named))
     if not files and not options.engine and not options.model:
         raise UsageError("nothing-asked")
     once(files)
@@ -46,6 +46,8 @@ def _question(options: "Namespace", facts: "Catalogue") -> Question:
         engine_options(options),
         given_checkpoint(options),
     )
+    if options.before:
+        question = question._replace(before=_with_evidence(Question(), options.before, ()))
     return _with_evidence(question, options.target, named) if options.target or named else question
 
 
