@@ -13,8 +13,10 @@ from oomedic.sources.files import in_folders, once, open_log, read_manifest
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
     from oomedic.catalogue import Catalogue
+    from oomedic.finding import Confidence
 
 _BESIDE = ("--pod", "--describe", "--events", "--nvidia-smi")
 _SURE = ("certain", "likely", "possible", "never")
@@ -64,13 +66,28 @@ def _with_evidence(question: Question, targets: Sequence[str], named: Sequence[t
 
 
 def status(report: Report, fail_on: str) -> int:
-    """Return 1 for findings sure enough, 3 for a crash that is not recognised, else 0."""
-    findings = [finding for result in report.results if result.diagnosis for finding in result.diagnosis.findings]
-    if any(_SURE.index(finding.confidence) <= _SURE.index(fail_on) for finding in findings) and fail_on != "never":
+    """Return 1 for what is sure enough: findings, or a crash that our arithmetic foresees.
+
+    3 for a crash that is not recognised, or where too little is known to tell; else 0.
+    """
+    sure = [confidence for result in report.results for confidence in _confidences(result)]
+    if fail_on != "never" and any(_SURE.index(confidence) <= _SURE.index(fail_on) for confidence in sure):
         return 1
     return 3 if any(map(_unexplained, report.results)) else 0
 
 
+def _confidences(result: Result) -> "Iterator[Confidence]":
+    if result.diagnosis is not None and result.diagnosis.findings:
+        yield from (finding.confidence for finding in result.diagnosis.findings)
+    elif _is_foreseen(result):
+        sure = result.assessment.certainty if result.assessment is not None else "certain"
+        yield "possible" if sure == "edge" else sure
+
+
 def _unexplained(result: Result) -> bool:
     found = result.diagnosis is not None and bool(result.diagnosis.findings)
-    return not found and result.outcome != "starts"
+    return not found and not _is_foreseen(result) and result.outcome != "starts"
+
+
+def _is_foreseen(result: Result) -> bool:
+    return result.outcome == "crashes" and result.outcome_origin == "computed"
