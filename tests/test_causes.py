@@ -41,6 +41,8 @@ def pages():
 
 
 PAGES = pages()
+OBSERVED = {"container_refused", "gpu_driver", "gpu_shared"}
+"""Facts that no line of a log prints (observed/telling.py)."""
 CAUSES = {code: page for code, page in PAGES.items() if page["kind"] == "cause"}
 BOUND = {code: importlib.import_module(f"oomedic.causes.{page['module']}").match for code, page in CAUSES.items()}
 
@@ -160,7 +162,7 @@ def test_a_cause_reads_signatures_that_exist_and_every_error_is_read_by_one(sign
     names = {row["name"] for row in signature_rows}
     errors = {row["name"] for row in signature_rows if row["kind"] == "error"}
     read = {signature for bound in BOUND.values() for signature in bound.reads}
-    assert read <= names
+    assert read <= names | OBSERVED
     assert errors <= read
 
 
@@ -307,3 +309,75 @@ def test_a_refusal_that_no_signature_knows_is_placed_by_its_words(text, code, li
     found = findings(library, log)
     assert found[0].code == code
     assert found[0].confidence != "certain"
+
+
+# ── what is seen beside the log ──────────────────────────────────────────────────────────────────────────────────────
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: llm-0, namespace: ml}}
+spec:
+  nodeName: n1
+  containers:
+    - name: engine
+      image: vllm/vllm-openai:v0.11.0
+      args: [--model, Qwen/Qwen2.5-0.5B-Instruct]
+      resources: {{limits: {{nvidia.com/gpu: 1}}}}
+      startupProbe: {{httpGet: {{path: /health, port: 8000}}, periodSeconds: 10, failureThreshold: 12}}
+status:
+  containerStatuses:
+    - name: engine
+      restartCount: 2
+      {status}
+"""
+ENDED = 'lastState: {{terminated: {{exitCode: {code}, reason: {reason}, startedAt: "{start}", finishedAt: "{end}"}}}}'
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {nvidia.com/gpu.replicas: "4", nvidia.com/gpu.sharing-strategy: time-slicing}}
+"""
+LOADING = "INFO 11-30 15:35:18 [gpu_model_runner.py:2338] Starting to load model m..."
+READY = "INFO:     Application startup complete."
+FULL = (
+    "ValueError: Free memory on device cuda:0 (9.57/22.05 GiB) on startup is less than desired GPU memory utilization "
+    "(0.9, 19.84 GiB)."
+)
+NO_CACHE = "ValueError: No available memory for the cache blocks."
+REFUSED = POD.format(status="state: {waiting: {reason: RunContainerError, message: no such device}}")
+HOOK = POD.format(status="state: {waiting: {reason: PostStartHookError, message: no}}")
+
+
+def ended(code, seconds, reason="Error"):
+    end = f"2025-01-01T00:{seconds // 60:02}:{seconds % 60:02}Z"
+    return POD.format(status=ENDED.format(code=code, reason=reason, start="2025-01-01T00:00:00Z", end=end))
+
+
+def beside(log, **files):
+    """The lines of a block that carries files."""
+    written = [("# " + name.replace("_", "."), *content.splitlines()) for name, content in files.items()]
+    return [line for file in written for line in file] + ["# log", *log]
+
+
+@pytest.mark.parametrize(
+    ("pod", "log", "expected"),
+    [
+        pytest.param(ended(137, 152), [LOADING], ["POD101", "HOST101"], id="killed-when-the-probe-gives-up"),
+        pytest.param(ended(137, 40), [LOADING], ["HOST101"], id="killed-long-before"),
+        pytest.param(ended(137, 152, "OOMKilled"), [LOADING], ["HOST101"], id="killed-for-memory"),
+        pytest.param(ended(137, 152), [LOADING, READY], ["HOST101"], id="killed-while-serving"),
+        pytest.param(ended(143, 40), [LOADING], ["POD101"], id="told-to-stop-while-loading"),
+        pytest.param(ended(143, 40), [LOADING, READY], [], id="told-to-stop-while-serving"),
+        pytest.param(ended(143, 40), [LOADING, NO_CACHE], ["OOM402"], id="stopped-after-an-error"),
+        pytest.param(REFUSED, [], ["POD104"], id="refused"),
+        pytest.param(HOOK, [], [], id="a-hook"),
+    ],
+)
+def test_how_a_container_ended_decides_where_the_log_does_not(pod, log, expected, diagnosed):
+    assert diagnosed("oomedic diagnose --pod pod.yaml -", beside(log, pod_yaml=pod)) == expected
+
+
+def test_a_card_that_the_node_hands_out_several_times_is_shared_on_purpose(diagnosed):
+    files = {"pod_yaml": ended(1, 40), "node_yaml": NODE}
+    assert diagnosed("oomedic diagnose --pod pod.yaml --pod node.yaml -", beside([FULL], **files))[0] == "OOM103"
+    assert diagnosed("oomedic diagnose --pod pod.yaml -", beside([FULL], pod_yaml=ended(1, 40)))[0] == "OOM101"

@@ -79,13 +79,20 @@ def match(evidence: Evidence) -> Finding | None:
     if event is not None:
         return _finding(event, "certain", claim("CFG106.interface", line_of(event), interface=text(event, "interface")))
     event = failure(evidence, *_NCCL)
+    if event is not None and "emote" in (text(event, "reason") or ""):
+        return None if outweighed(evidence, event, (*_NCCL, *_SYMPTOMS)) else _lost(event)
     if event is not None and not outweighed(evidence, event, (*_NCCL, *_SYMPTOMS)):
         return _finding(event, "likely", _nccl(event), claim("CFG106.debug"))
     event = failure(evidence, *_SYMPTOMS)
     if event is None or outweighed(evidence, event, _SYMPTOMS):
         return None
-    message = "CFG106.lost" if event.signature == "peer_connection_lost" else "CFG106.timeout"
-    return _finding(event, "possible", claim(message, line_of(event)), claim("CFG106.debug"))
+    if event.signature == "peer_connection_lost":
+        return _lost(event)
+    return _finding(event, "possible", claim("CFG106.timeout", line_of(event)), claim("CFG106.debug"))
+
+
+def _lost(event: Event) -> Finding:
+    return _finding(event, "possible", claim("CFG106.lost", line_of(event)), claim("CFG106.debug"))
 
 
 def _nccl(event: Event) -> Claim:

@@ -49,6 +49,7 @@ too-old: The driver of the node is older than CUDA in this image needs.
 invisible: The container sees no GPU or no driver. nvidia-smi in the same container, and on the node, tells which.
 unrequested: The manifest requests no GPU for this container.
 reloaded: The driver's kernel module and its library are of different versions: it was updated without a restart of the node.
+driver: The node's driver is {version}; the newest CUDA that it runs is {cuda}.
 refused: NVIDIA's container runtime refused to start the container: {reason}.
 library: The image lacks {library}, or has it in another version.
 """
@@ -70,7 +71,7 @@ _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
     "driver-or-runtime-mismatch",
     reads=(
         *("cuda_initialisation", "driver_too_old", "gpu_invisible", "nvml_failed"),
-        *("container_toolkit_refused", "library_missing"),
+        *("container_toolkit_refused", "library_missing", "gpu_driver"),
     ),
     helps=("FIX414", "FIX407", "FIX413", "FIX412", "FIX411"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX201"),
@@ -81,7 +82,7 @@ def match(evidence: Evidence) -> Finding | None:
     first = next(told, None)
     if first is None or failure(evidence, first.signature) is None:
         return None
-    claims = (_said(first), *_unrequested(evidence, first))
+    claims = (_said(first), *_unrequested(evidence, first), *_driver(evidence))
     certain = first.signature not in {"gpu_invisible", "library_missing"}
     return Finding(
         "GPU102", "driver-or-runtime-mismatch", "certain" if certain else "likely", claims, first.line, "other"
@@ -117,3 +118,10 @@ def _unrequested(evidence: Evidence, event: Event) -> tuple[Claim, ...]:
     if event.signature != "gpu_invisible" or evidence.workload is None or evidence.workload.gpus_per_pod:
         return ()
     return (claim("GPU102.unrequested", "manifest"),)
+
+
+def _driver(evidence: Evidence) -> tuple[Claim, ...]:
+    driver = evidence.first("gpu_driver")
+    if driver is None or not text(driver, "cuda"):
+        return ()
+    return (claim("GPU102.driver", line_of(driver), version=text(driver, "version"), cuda=text(driver, "cuda")),)

@@ -49,13 +49,15 @@ All releases.
 Says
 ----
 summary: The container was given {resource}, a part of a card; {held:gib} of the card's memory is held by others.
+replicas: The node hands out each card to {replicas} containers at once; {held:gib} of the card's memory is held by others.
+node: The node shares its cards ({strategy}); {held:gib} of the card's memory is held by others.
 check: {free:gib} of {total:gib} is free at the start, the engine is told to use {requested:gib}.
 """
 
 from oomedic.cause import cause
-from oomedic.claim import claim
+from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import line_of, size
+from oomedic.fields import count, line_of, size, text
 from oomedic.finding import Finding
 from oomedic.free_memory import held_at_start, is_shared_on_purpose
 
@@ -63,7 +65,7 @@ from oomedic.free_memory import held_at_start, is_shared_on_purpose
 @cause(
     "OOM103",
     "gpu-shared-or-sliced",
-    reads=("free_memory_below_request",),
+    reads=("free_memory_below_request", "gpu_shared"),
     helps=("FIX103", "FIX412", "FIX405"),
     useless=("FIX101", "FIX104", "FIX105", "FIX107", "FIX108"),
     worsens=("FIX102",),
@@ -72,12 +74,22 @@ def match(evidence: Evidence) -> Finding | None:
     """Recognise a failed check of a container that asked for a part of a card."""
     event = evidence.first("free_memory_below_request")
     held = held_at_start(event)
-    if event is None or held is None or evidence.workload is None or not is_shared_on_purpose(evidence):
+    if event is None or held is None or not is_shared_on_purpose(evidence):
         return None
     free, total, requested = size(event, "free"), size(event, "total"), size(event, "requested")
     if free is None or total is None or requested is None:
         return None
-    resource = str(evidence.workload.gpu_resource)
-    summary = claim("OOM103.summary", line_of(event), resource=resource, held=max(0, held.value))
+    summary = _shared(evidence, line_of(event), max(0, held.value))
     check = claim("OOM103.check", line_of(event), free=free.value, total=total.value, requested=requested.value)
     return Finding("OOM103", "gpu-shared-or-sliced", "certain", (summary, check), event.line, "free_memory_check")
+
+
+def _shared(evidence: Evidence, where: str, held: int) -> Claim:
+    node = evidence.first("gpu_shared")
+    if node is None:
+        resource = evidence.workload.gpu_resource if evidence.workload else None
+        return claim("OOM103.summary", where, resource=str(resource), held=held)
+    replicas = count(node, "replicas")
+    if replicas:
+        return claim("OOM103.replicas", line_of(node), replicas=replicas, held=held)
+    return claim("OOM103.node", line_of(node), strategy=text(node, "strategy"), held=held)

@@ -40,6 +40,7 @@ Says
 architecture: The image is for another kind of processor than the node's.
 platforms: The image is for {image}; the node is {host}.
 pull: The image cannot be pulled: the tag does not exist, or the registry wants a login.
+refused: The container could not be started: {told}. An image for another processor and a mount that is refused look like this.
 manifest: The image does not exist for this kind of processor, or has no such program.
 """
 
@@ -48,10 +49,11 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.failures import start_failure
 from oomedic.fields import line_of, text
-from oomedic.finding import Finding
+from oomedic.finding import Confidence, Finding
 from oomedic.signatures import Event
 
-_PRINTED = ("exec_format", "image_pull_failed", "image_platform_missing")
+_PRINTED = ("exec_format", "image_pull_failed", "image_platform_missing", "container_refused")
+_HOOK = "PostStartHookError"
 
 
 @cause(
@@ -64,15 +66,19 @@ _PRINTED = ("exec_format", "image_pull_failed", "image_platform_missing")
 def match(evidence: Evidence) -> Finding | None:
     """Recognise what the kernel or the kubelet says about the image."""
     event = start_failure(evidence, *_PRINTED)
-    if event is None:
+    if event is None or text(event, "reason") == _HOOK:
         return None
-    return Finding("POD104", "image-or-architecture-mismatch", "certain", (_said(event),), event.line, "other")
+    confidence: Confidence = "likely" if _unclear(event) else "certain"
+    return Finding("POD104", "image-or-architecture-mismatch", confidence, (_said(event),), event.line, "other")
 
 
 def _said(event: Event) -> Claim:
     where, image, host = line_of(event), text(event, "image"), text(event, "host")
     if event.signature == "image_pull_failed":
         return claim("POD104.pull", where)
+    if _unclear(event):
+        told = text(event, "told") or text(event, "message")
+        return claim("POD104.refused", where, told=told)
     if event.signature == "image_platform_missing":
         return claim("POD104.manifest", where)
     return (
@@ -80,3 +86,8 @@ def _said(event: Event) -> Claim:
         if image and host
         else claim("POD104.architecture", where)
     )
+
+
+def _unclear(event: Event) -> bool:
+    """Tell whether only the runtime's own words, which no signature reads, say why the container did not start."""
+    return event.signature == "container_refused" or text(event, "told") is not None

@@ -46,29 +46,37 @@ Says
 probe: The {probe} probe failed before the engine was ready, and the kubelet restarts the container.
 probe-failed: The {probe} probe failed; whether the kubelet restarted the container for it, `kubectl describe pod` tells.
 stopped: The engine was told to stop while it was still starting: a failed probe, a rollout or a drained node does that. `kubectl describe pod` decides.
+killed: The container was killed {seconds} seconds after it started, before the engine was ready: about what its {probe} probe allows.
 budget: The startup probe allows {budget} seconds.
 liveness: Without a startup probe the liveness probe allows {budget} seconds from the first moment on.
 """
 
+from collections.abc import Iterator
+
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import line_of, text
+from oomedic.fields import count, line_of, text
 from oomedic.finding import Confidence, Finding
+from oomedic.signatures import Event
 
 _STARTED = ("engine_start", "version_banner", "api_server_version", "non_default_args", "model_load_start")
+_ENDS = ("process_killed", "exit_signal")
+_TERMINATED = 143
+_GRACE = 60
+"""Seconds from the probe's last failure to the kill: a container has 30 of them to end by itself."""
 
 
 @cause(
     "POD101",
     "probe-killed-while-loading",
-    reads=("probe_failed", "server_stopped"),
+    reads=("probe_failed", "server_stopped", *_ENDS),
     helps=("FIX403", "FIX404"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX108", "FIX402"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the kubelet's events, or a stop before the server was ready without any error."""
-    return _probe(evidence) or _stopped(evidence)
+    return _probe(evidence) or _killed(evidence) or _stopped(evidence)
 
 
 def _probe(evidence: Evidence) -> Finding | None:
@@ -83,13 +91,35 @@ def _probe(evidence: Evidence) -> Finding | None:
     return _finding(evidence, failed[0].line, "likely", said)
 
 
+def _killed(evidence: Evidence) -> Finding | None:
+    """Recognise a kill at the moment at which a probe gives up."""
+    event = next((each for each in evidence.all(*_ENDS) if not each.fields.get("oom")), None)
+    seconds = count(event, "seconds") if event else None
+    if event is None or seconds is None or evidence.first("server_ready") or _failed(evidence):
+        return None
+    probes = evidence.workload.probes if evidence.workload else None
+    name, probe = ("startup", probes.startup) if probes and probes.startup else ("liveness", probes and probes.liveness)
+    if not probe or not probe.budget_s - probe.period <= seconds <= probe.budget_s + _GRACE:
+        return None
+    return _finding(evidence, event.line, "likely", claim("POD101.killed", line_of(event), seconds=seconds, probe=name))
+
+
 def _stopped(evidence: Evidence) -> Finding | None:
-    event = evidence.first("server_stopped")
+    event = evidence.first("server_stopped") or next(_terminated(evidence), None)
     if event is None or evidence.first("server_ready") or evidence.first(*_STARTED) is None:
         return None
-    if any(other.kind == "error" or other.signature == "python_error" for other in evidence.events):
+    if _failed(evidence):
         return None
     return _finding(evidence, event.line, "possible", claim("POD101.stopped", line_of(event)))
+
+
+def _terminated(evidence: Evidence) -> Iterator[Event]:
+    return (event for event in evidence.all("exit_signal") if count(event, "code") == _TERMINATED)
+
+
+def _failed(evidence: Evidence) -> bool:
+    errors = (event for event in evidence.events if event.kind == "error" or event.signature == "python_error")
+    return any(event.signature != "process_killed" for event in errors)
 
 
 def _finding(evidence: Evidence, line: int, confidence: Confidence, said: Claim) -> Finding:
