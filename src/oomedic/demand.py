@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from oomedic import cache_rules
 from oomedic.activation import Peak, activation_peak, sampler, speculative
-from oomedic.architectures import Stack, stack_of
+from oomedic.architectures import Layer, Stack, stack_of
 from oomedic.attention import CacheSettings, Request, layer_specs
-from oomedic.cache_layers import State
+from oomedic.cache_layers import Attention, CacheLayer, CrossAttention, State
 from oomedic.cache_rules import CacheUse
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
@@ -18,6 +18,7 @@ from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
 from oomedic.graphs import graph_memory
 from oomedic.kv_plan import Layout, PlanRules, layout
+from oomedic.memory.drafts import draft_of
 from oomedic.memory.loaded import beside_weights
 from oomedic.modules import Shard
 from oomedic.quantization import Scheme
@@ -191,6 +192,9 @@ def weights(
     whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
     beside = beside_weights(checkpoint, config, stack, scheme, stage)
+    draft = draft_of(checkpoint, config, stack) if stage.is_last else None
+    if draft is not None:
+        beside += stage_weights(draft.stack, scheme, draft.stage, whole_segments=whole).allocated
     figure = _with_band(found.allocated + beside, f"{checkpoint.where}:{checkpoint.id}")
     if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
         figure = figure.plus(_tower(checkpoint, config, scheme.element_bytes))
@@ -246,11 +250,25 @@ def _cut(
 ) -> Layout | None:
     if stack is None:
         return None
-    layers = [layer for each in stack.layers[stage.start : stage.end] for layer in each.cache]
+    draft = draft_of(checkpoint, config, stack) if stage.is_last else None
+    held = (*stack.layers[stage.start : stage.end], *(draft.layers if draft else ()))
+    layers = [cache for layer in held for cache in _caches(layer, config)]
     settings = cache_settings(checkpoint, config, gpu)
     if settings.states == "refused" and any(isinstance(layer, State) for layer in layers):
         return None
     return layout(layer_specs(layers, settings, stack.fitted_state), plan_rules(config))
+
+
+def _caches(layer: Layer, config: EngineConfig) -> tuple[CacheLayer, ...]:
+    """Return what a layer keeps; in V0 attention to itself and to the encoder share one cache.
+
+    vllm/worker/cache_engine.py allocates one per layer.
+    """
+    if config.generation != "V0":
+        return layer.cache
+    own = tuple(cache for cache in layer.cache if not isinstance(cache, CrossAttention))
+    crossing = (cache for cache in layer.cache if isinstance(cache, CrossAttention))
+    return own or tuple(Attention(cache.kv_heads, cache.head_size) for cache in crossing)
 
 
 def _whole() -> Stage:

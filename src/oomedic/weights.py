@@ -5,18 +5,15 @@ tensor is rounded as the CUDA caching allocator rounds it.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from oomedic.architectures import Stack
-from oomedic.modules import Buffer, Experts, Linear, Module, round_up
+from oomedic.memory.allocator import counted
+from oomedic.modules import Buffer, Experts, Linear, Module
 from oomedic.quantization import Scheme
 from oomedic.quantization.scheme import DTYPE_BYTES, Kind, Sizes, plain_experts, plain_linear
-from oomedic.units import MIB, Bytes
-
-_SMALL: Final = MIB
-_LARGE: Final = 10 * MIB
-_SEGMENT: Final = 20 * MIB
-_GRAIN: Final = 512
+from oomedic.units import Bytes
 
 _Kinds = tuple[Kind | None, ...]
 
@@ -28,14 +25,13 @@ class Weights(NamedTuple):
     buffers: Bytes
     allocated: Bytes
 
-    def plus(self, other: "Weights") -> "Weights":
-        """Add two shares."""
-        return Weights(
-            self.parameters + other.parameters, self.buffers + other.buffers, self.allocated + other.allocated
-        )
 
+class _Share(NamedTuple):
+    """Modules that stand together: bytes of parameters and of buffers, and the size of each tensor."""
 
-NOTHING: Final = Weights(0, 0, 0)
+    parameters: Bytes
+    buffers: Bytes
+    tensors: tuple[Bytes, ...]
 
 
 class Stage(NamedTuple):
@@ -56,8 +52,8 @@ def stage_weights(stack: Stack, scheme: Scheme, stage: Stage, *, whole_segments:
         stage: which decoder layers the stage holds, and whether it is the first or the last one.
         whole_segments: vLLM loads with max_split_size_mb=20 since 0.21, so that a large block is never shared.
     """
-    total = NOTHING
-    known: dict[tuple[int, _Kinds | None], Weights] = {}
+    shares: list[_Share] = []
+    known: dict[tuple[int, _Kinds | None], _Share] = {}
     # kept: a tuple's id may be given again once it is gone
     placed = tuple(_placed(stack, stage, "" if scheme.towers else None))
     for prefix, modules in placed:
@@ -65,10 +61,14 @@ def stage_weights(stack: Stack, scheme: Scheme, stage: Stage, *, whole_segments:
         kinds = _kinds(prefix, modules, scheme) if scheme.per_layer else None
         share = known.get((id(modules), kinds))
         if share is None:
-            share = _share(modules, kinds or _kinds(prefix, modules, scheme), scheme, whole_segments)
+            share = _share(modules, kinds or _kinds(prefix, modules, scheme), scheme)
             known[id(modules), kinds] = share
-        total = total.plus(share)
-    return total
+        shares.append(share)
+    return Weights(
+        sum(share.parameters for share in shares),
+        sum(share.buffers for share in shares),
+        counted(chain.from_iterable(share.tensors for share in shares), whole_segments=whole_segments),
+    )
 
 
 def stages(
@@ -97,20 +97,6 @@ def encoder_weights(stack: Stack, scheme: Scheme, *, whole_segments: bool = Fals
     """Return the part of the first stage that belongs to encoders of images, video and audio."""
     only = stack._replace(layers=(), first=(), last=(), everywhere=())
     return stage_weights(only, scheme, Stage(0, 0, is_first=True, is_last=False), whole_segments=whole_segments)
-
-
-def allocated(size: Bytes, *, whole_segments: bool = False) -> Bytes:
-    """Return the bytes that torch counts for one tensor (c10/cuda/CUDACachingAllocator.cpp).
-
-    Up to 1 MiB and below 10 MiB a block is rounded to 512 bytes and split from a segment; above, a segment of whole
-    2 MiB is used as it is when less than 1 MiB would be left over, or always when large blocks are not split.
-    """
-    if size < _LARGE:
-        return round_up(size, _GRAIN)
-    segment = round_up(size, 2 * MIB)
-    if segment - size <= _SMALL or (whole_segments and segment > _SEGMENT):
-        return segment
-    return round_up(size, _GRAIN)
 
 
 def module_sizes(module: Module, kind: Kind | None, element_bytes: int) -> Sizes:
@@ -158,13 +144,14 @@ def _kind(prefix: str, module: Module, scheme: Scheme) -> Kind | None:
     return None
 
 
-def _share(modules: tuple[Module, ...], kinds: _Kinds, scheme: Scheme, whole_segments: bool) -> Weights:  # noqa: FBT001 - private
-    parameters = buffers = blocks = 0
+def _share(modules: tuple[Module, ...], kinds: _Kinds, scheme: Scheme) -> _Share:
+    parameters = buffers = 0
+    tensors: list[Bytes] = []
     for module, kind in zip(modules, kinds, strict=True):
         sizes = module_sizes(module, kind, scheme.element_bytes)
         if isinstance(module, Buffer):
             buffers += sum(sizes)
         else:
             parameters += sum(sizes)
-        blocks += sum(allocated(size, whole_segments=whole_segments) for size in sizes)
-    return Weights(parameters, buffers, blocks)
+        tensors += sizes
+    return _Share(parameters, buffers, tuple(tensors))

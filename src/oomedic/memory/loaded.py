@@ -10,10 +10,11 @@ from oomedic.architectures import Stack
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
 from oomedic.hf_config import Config, first
+from oomedic.memory.allocator import counted
 from oomedic.modules import Experts, Linear, Module
 from oomedic.quantization import Scheme
 from oomedic.units import Bytes
-from oomedic.weights import Stage, allocated
+from oomedic.weights import Stage
 
 _LORA_DTYPE_BYTES: Final = 2
 _DEFAULT_RANK: Final = 16
@@ -36,8 +37,8 @@ def _lora_slots(config: EngineConfig, stack: Stack, stage: Stage) -> Bytes:
     slots = max(1, config.integer("max_loras"))
     width = (config.integer("max_lora_rank") or _DEFAULT_RANK) * slots * _LORA_DTYPE_BYTES
     experts = bool(config.rules.weights.get("lora_experts"))
-    return sum(
-        allocated(width * elements)
+    return counted(
+        width * elements
         for modules in _adapted(stack, stage)
         for module in modules
         for elements in _lora_elements(module, with_experts=experts)
@@ -104,4 +105,4 @@ def _deepstack(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> 
     vision: Mapping[str, Any] = checkpoint.config.get("vision_config") or {}
     levels = len(vision.get("deepstack_visual_indexes") or ())
     row = int(first(checkpoint.text, "hidden_size", default=0)) * scheme.element_bytes
-    return levels * allocated(config.integer("max_num_batched_tokens") * row)
+    return counted((config.integer("max_num_batched_tokens") * row,) * levels)

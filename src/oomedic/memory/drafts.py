@@ -1,0 +1,81 @@
+"""Layers that only speculate: MTP modules of a checkpoint, and EAGLE heads.
+
+They are loaded with the model, and each keeps a KV cache of its own on the last pipeline stage. Mirrors
+vllm/model_executor/models/{deepseek_mtp,qwen3_next_mtp,glm4_moe_mtp,llama_eagle,llama_eagle3}.py: a projection of
+hidden state and embedding into the model's width, then decoder layers like the model's last; embedding and head are
+shared.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from oomedic.architectures import Layer, Stack
+from oomedic.cache_layers import Attention, CrossAttention, State
+from oomedic.checkpoint import Checkpoint
+from oomedic.engine import EngineConfig
+from oomedic.hf_config import first
+from oomedic.modules import Linear, Table
+from oomedic.weights import Stage
+
+_OWN_NAMES: Final = ("qwen3_next", "qwen3_5", "mimo", "nemotron_h")
+"""Model types whose MTP weights are named "mtp.layers.…"; in the others they follow the last decoder layer."""
+
+
+class Draft(NamedTuple):
+    """The speculating layers: they stand at ``stage`` of a stack that holds nothing else."""
+
+    stack: Stack
+    stage: Stage
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Return the layers."""
+        return self.stack.layers[self.stage.start : self.stage.end]
+
+
+def draft_of(checkpoint: Checkpoint, config: EngineConfig, stack: Stack) -> Draft | None:
+    """Return the layers that the engine loads to speculate, None where it does not, or with a model of its own."""
+    asked = config.value("speculative_config")
+    if not isinstance(asked, Mapping):
+        return None
+    count = _layers_of(_method(asked), checkpoint)
+    like = _layer_like(stack)
+    if not count or like is None:
+        return None
+    hidden = int(first(checkpoint.text, "hidden_size", default=0))
+    inputs = 3 if _method(asked) == "eagle3" else 2
+    joined = (Linear("fc", inputs * hidden, (hidden,)), *(Table("norm", hidden),) * 3)
+    layer = Layer((*joined, *like.modules), like.cache)
+    start = 0 if str(checkpoint.text.get("model_type")).startswith(_OWN_NAMES) else len(stack.layers)
+    nothing = (Layer((), ()),) * start
+    only = Stack((*nothing, *(layer,) * count), (), (), root="mtp" if start == 0 else stack.root)
+    return Draft(only, Stage(start, start + count, is_first=False, is_last=False))
+
+
+def _method(asked: Mapping[str, Any]) -> str:
+    """Return the method, which vLLM tells from the draft's name where it is not given."""
+    method = str(asked.get("method") or "")
+    name = str(asked.get("model") or "").lower()
+    return method or next((known for known in ("eagle3", "eagle", "mtp") if known in name), "")
+
+
+def _layers_of(method: str, checkpoint: Checkpoint) -> int:
+    if method in {"eagle", "eagle3"}:
+        return 1
+    if method == "mtp" or method.endswith("_mtp"):
+        return int(first(checkpoint.text, "num_nextn_predict_layers", "mtp_num_hidden_layers", default=1))
+    return 0
+
+
+def _layer_like(stack: Stack) -> Layer | None:
+    """Return the last decoder layer that attends to everything, else the last one with a cache of keys and values."""
+    growing = [
+        layer for layer in stack.layers if layer.cache and not isinstance(layer.cache[0], State | CrossAttention)
+    ]
+    whole = [layer for layer in growing if not _is_windowed(layer)]
+    return next(reversed(whole or growing), None)
+
+
+def _is_windowed(layer: Layer) -> bool:
+    cache = layer.cache[0]
+    return isinstance(cache, Attention) and (cache.window is not None or cache.chunk is not None)
