@@ -25,6 +25,7 @@ from oomedic.memory.budget import (
     requested_memory,
     with_others,
 )
+from oomedic.phase_order import ORDER
 from oomedic.printed_cache import plan_of, sharpened
 from oomedic.units import Bytes
 
@@ -267,9 +268,10 @@ def _missing(budget: Budget, kv: KvPlan | None, config: EngineConfig) -> tuple[s
     return tuple(missing)
 
 
-def _room(assessment: Assessment) -> float:
-    """Rank stages and releases: one that dies before one that starts, then by what is left for the cache."""
-    if assessment.failed is not None:
-        return float(assessment.failed.margin.value)
+def _room(assessment: Assessment) -> tuple[int, int]:
+    """Rank stages and releases: what dies earlier comes first, then what has less room there, or for the cache."""
+    failed = assessment.failed
+    if failed is not None:
+        return (ORDER.index(failed.phase), failed.margin.value)
     rest = assessment.budget.available or assessment.budget.left
-    return float(rest.value) if rest else 0.0
+    return (len(ORDER), rest.value if rest else 0)

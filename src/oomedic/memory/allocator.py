@@ -1,7 +1,7 @@
 """torch's CUDA caching allocator (c10/cuda/CUDACachingAllocator.cpp): what it counts for tensors of given sizes.
 
 A tensor takes a block. Blocks up to 1 MiB are rounded to 512 bytes. Larger ones are cut from segments, of 20 MiB for
-less than 10 MiB and else of whole 2 MiB, where more than 1 MiB would be left over; what is left serves the next that fit.
+less than 10 MiB and else of whole 2 MiB, where more than 1 MiB would be left over; what is left serves the next ones.
 """
 
 from bisect import bisect_left, insort

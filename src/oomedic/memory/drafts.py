@@ -13,7 +13,6 @@ from oomedic.architectures import Layer, Stack
 from oomedic.cache_layers import Attention, CrossAttention, State
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import first
 from oomedic.modules import Linear, Table
 from oomedic.weights import Stage
 
@@ -42,7 +41,7 @@ def draft_of(checkpoint: Checkpoint, config: EngineConfig, stack: Stack) -> Draf
     like = _layer_like(stack)
     if not count or like is None:
         return None
-    hidden = int(first(checkpoint.text, "hidden_size", default=0))
+    hidden = number(checkpoint.text, "hidden_size", default=0)
     inputs = 3 if _method(asked) == "eagle3" else 2
     joined = (Linear("fc", inputs * hidden, (hidden,)), *(Table("norm", hidden),) * 3)
     layer = Layer((*joined, *like.modules), like.cache)
@@ -63,7 +62,7 @@ def _layers_of(method: str, checkpoint: Checkpoint) -> int:
     if method in {"eagle", "eagle3"}:
         return 1
     if method == "mtp" or method.endswith("_mtp"):
-        return int(first(checkpoint.text, "num_nextn_predict_layers", "mtp_num_hidden_layers", default=1))
+        return number(checkpoint.text, "num_nextn_predict_layers", "mtp_num_hidden_layers", default=1)
     return 0
 
 

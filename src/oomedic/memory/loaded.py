@@ -76,11 +76,11 @@ def _latent_copies(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme,
     """
     kept = config.rules.weights.get("latent_copies")
     text = checkpoint.text
-    rank = int(first(text, "kv_lora_rank", default=0))
+    rank = number(text, "kv_lora_rank", default=0)
     if not kept or not rank:
         return 0
-    heads = int(first(text, "num_attention_heads", default=0)) // config.tensor_parallel_size
-    halves = rank * heads * (int(text["qk_nope_head_dim"]) + int(text["v_head_dim"]))
+    heads = number(text, "num_attention_heads", default=0) // config.tensor_parallel_size
+    halves = rank * heads * (need(text, "qk_nope_head_dim") + need(text, "v_head_dim"))
     stored = scheme.kind_of("model.layers.0.self_attn.kv_b_proj") is not None
     if kept == "products":
         layer = halves * 2 + _products(text, heads, rank, 1 if stored else 2)
@@ -92,8 +92,8 @@ def _latent_copies(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme,
 def _products(text: Config, heads: int, rank: int, element: int) -> Bytes:
     """Return W_Q_UK, W_UV_O, which are quantised again where the originals are, and W_QR, which is not."""
     query = int(first(text, "q_lora_rank", default=0) or first(text, "hidden_size", default=0))
-    hidden = int(first(text, "hidden_size", default=0))
-    rotated = int(first(text, "qk_rope_head_dim", default=0))
+    hidden = number(text, "hidden_size", default=0)
+    rotated = number(text, "qk_rope_head_dim", default=0)
     return element * heads * rank * (query + hidden) + 2 * query * heads * rotated
 
 
@@ -104,5 +104,5 @@ def _deepstack(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> 
     """
     vision: Mapping[str, Any] = checkpoint.config.get("vision_config") or {}
     levels = len(vision.get("deepstack_visual_indexes") or ())
-    row = int(first(checkpoint.text, "hidden_size", default=0)) * scheme.element_bytes
+    row = number(checkpoint.text, "hidden_size", default=0) * scheme.element_bytes
     return counted((config.integer("max_num_batched_tokens") * row,) * levels)
