@@ -1,6 +1,7 @@
 """How long a command takes from start to end, against Python that does nothing.
 
     python benchmarks/speed.py [--runs 10] [--json]
+    python benchmarks/speed.py --log [MB] [--runs 3] [--json]      a large log against grep -F, see scanning.py
 
 Whole processes, one command after the other in turn, so that a busy machine slows all of them alike. Bytecode is
 compiled first, as an installer does. Targets: `diagnose` of a log of 200 lines with a manifest within 8 x, `explain`
@@ -19,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import oomedic
+import scanning
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples/llama-scout-g5"
 LINES = 200
@@ -28,14 +30,19 @@ TARGETS = {"explain": 3.0, "diagnose": 8.0}
 def main() -> int:
     """Measure, and print a table or an object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=None, help="10, with --log 3")
+    parser.add_argument("--log", type=int, nargs="?", const=1000, metavar="MB", help="a log of this size (1000)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     compileall.compile_dir(str(Path(oomedic.__file__).parent), quiet=2)
     with tempfile.TemporaryDirectory() as folder:
+        if options.log:
+            row = scanning.measure(Path(folder), options.log, options.runs or 3)
+            print(json.dumps([row]) if options.json else scanning.table(row))
+            return 0
         log = Path(folder) / "previous.log"
         log.write_text(long_log(), encoding="utf-8")
-        times = measure(commands(log), options.runs)
+        times = measure(commands(log), options.runs or 10)
     rows = summary(times)
     print(json.dumps(rows) if options.json else table(rows))
     return 0

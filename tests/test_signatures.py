@@ -115,10 +115,10 @@ def test_patterns_are_linear():
         for text in [row["sample"][0]["line"], *row["contains"]]:
             for piece in pieces:
                 filler = piece * (size // len(piece))
-                start = time.perf_counter()
+                start = time.process_time()
                 match(signature, text + filler)
                 match(signature, filler[:4_000] + text + filler)
-                assert time.perf_counter() - start < 0.25, (row["name"], piece)
+                assert time.process_time() - start < 0.25, (row["name"], piece)
 
 
 @pytest.mark.parametrize(

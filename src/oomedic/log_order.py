@@ -8,7 +8,8 @@ from typing import Final
 _HEAD: Final = 64 * 1024
 _LARGEST: Final = 512 * 1024 * 1024
 _FEWEST: Final = 5
-_STAMP: Final = re.compile(
+_BEGINNINGS: Final = b'0123456789"[{ '
+_STAMP: Final = (
     rb"[\s\"\[{]{0,8}(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\d{19}(?=\"))"
     rb"|\{.{0,4000}?\"(?:@timestamp|timestamp|time|ts)\":\s?\"?(\d[\d:.TZ -]{9,34})"
 )
@@ -39,9 +40,12 @@ def oldest_first(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _falls(head: bytes) -> bool:
     """Tell whether the times of the first lines only fall; one that rises decides at once."""
+    lines = head.split(b"\n")[:-1] or [head]
+    if not any(line[:1] and line[:1] in _BEGINNINGS for line in lines[:3]):
+        return False  # no time can stand there, and the pattern need not be compiled
     stamps: list[bytes] = []
-    for line in head.split(b"\n")[:-1] or [head]:
-        found = _STAMP.match(line)
+    for line in lines:
+        found = re.match(_STAMP, line)
         stamp = (found[1] or found[2]) if found else None
         if stamp is None:
             continue

@@ -16,13 +16,14 @@ _KEYS: Final = (
 )
 _DEPTH: Final = 3
 _HEAD: Final = 64 * 1024
-_MEMBER: Final = re.compile(
+# Patterns are compiled when they are first needed (and kept by re): most logs are no records.
+_MEMBER: Final = (
     r"\s{0,40}\"(?:log|message|msg|textPayload|line|body|MESSAGE|@message)\":\s{0,4}(?=\")"  # one member of a record
     r"|\s{0,40}\[\s{0,40}\"\d{10,20}\",\s{0,40}(?=\")"  # Loki's pairs of time and line
     r"|\[\d{1,9}\] [\w.*-]{1,200}: .{0,400}?\"(?:log|message)\"=>(?=\")"  # Fluent Bit's own print
 )
-_INSIDE: Final = re.compile(r"\"(?:log|message|msg|line|textPayload)\":\s{0,4}(?=\")|\[\"\d{10,20}\",\s{0,4}(?=\")")
-_BETWEEN: Final = re.compile(rb",\s{0,40}(?=\{\"|\[\"\d{10})")
+_INSIDE: Final = r"\"(?:log|message|msg|line|textPayload)\":\s{0,4}(?=\")|\[\"\d{10,20}\",\s{0,4}(?=\")"
+_BETWEEN: Final = rb",\s{0,40}(?=\{\"|\[\"\d{10})"
 _CELL: Final = '","'
 _ESCAPES: Final = ((r"\"", '"'), (r"\n", "\n"), (r"\t", "\t"), (r"\u001b", "\x1b"), (r"\\", "\\"))
 
@@ -37,7 +38,7 @@ def one_record_per_line(chunks: Iterable[bytes]) -> Iterator[bytes]:
     while len(head) < _HEAD and (piece := next(pieces, b"")):
         head += piece
     begin = head[:_HEAD].strip()
-    if not begin.startswith((b"{", b"[")) or b"\n" in begin or _BETWEEN.search(begin) is None:
+    if not begin.startswith((b"{", b"[")) or b"\n" in begin or re.search(_BETWEEN, begin) is None:
         yield head
         yield from pieces
         return
@@ -46,9 +47,9 @@ def one_record_per_line(chunks: Iterable[bytes]) -> Iterator[bytes]:
         text = rest + piece
         cut = text.rfind(b",", max(0, len(text) - _HEAD))
         cut = len(text) if cut < 0 else cut
-        yield _BETWEEN.sub(b",\n", text[:cut])
+        yield re.sub(_BETWEEN, b",\n", text[:cut])
         rest = text[cut:]
-    yield _BETWEEN.sub(b",\n", rest)
+    yield re.sub(_BETWEEN, b",\n", rest)
 
 
 def message_in(text: str) -> str | None:
@@ -58,7 +59,9 @@ def message_in(text: str) -> str | None:
         return None
     if begin.startswith("{"):
         return _of_object(text)
-    member = _MEMBER.match(text)
+    if begin.lstrip()[:1] not in {'"', "["}:
+        return None
+    member = re.match(_MEMBER, text)
     return _of_row(text) if member is None else _string(text, member.end())
 
 
@@ -68,7 +71,7 @@ def _of_object(text: str) -> str | None:
     try:
         record: Any = JSONDecoder().raw_decode(text)[0]
     except (ValueError, RecursionError):
-        inside = _INSIDE.search(text)  # it was cut off
+        inside = re.search(_INSIDE, text)  # it was cut off
         return None if inside is None else _string(text, inside.end())
     for _ in range(_DEPTH):
         if not isinstance(record, dict):

@@ -37,7 +37,6 @@ _ESCAPES: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\^_])"
     r"|(?<!u001b)\[(?:\d{1,3};){0,4}\d{1,3}m"
 )
-_QUOTED: Final = re.compile(r"\{\"|[\d\]Z],\"")
 _COLOURED: Final = ("\x1b", "[0m", "[0;", "[1;", "[36m")  # without the escape where a web page swallowed it
 _LEVEL: Final = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)"
 _HEADER: Final = re.compile(
@@ -130,7 +129,7 @@ def _line(text: str, nested: int) -> Iterator[Line]:
             yield from _within(inside, Line("", rank, headed, partial), nested - 1)
             return
         header = _HEADER.search(text, 0, 400)
-        if header and _QUOTED.search(text, 0, header.start()):
+        if header and ('{"' in (before := text[: header.start()]) or ',"' in before):
             header = None  # it stands inside a record: what is around that must come off first
         prefix = header or _PREFIX.match(text)
         if prefix is None:
