@@ -25,9 +25,14 @@ def summary(figures: Figures) -> str:
         ("starts or dies, and where", f"{near['outcome']['right']:.0%} of {near['outcome']['n']}", ""),
         ("`diagnose` of 200 lines, against `python -c pass`", f"{speed['diagnose']} x (aim: 8)", "speed.py"),
         ("`explain`", f"{speed['explain']} x (aim: 3)", ""),
+        ("`diagnose` of 1 GB, against `grep -F` with the same literals", _scanned(figures["scan"]), "speed.py --log"),
     ]
     lines = ["| | measured | `python benchmarks/…` |", "|--|--|--|"]
     return "\n".join([*lines, *(f"| {what} | {value} | {script} |" for what, value, script in rows)])
+
+
+def _scanned(scan: Mapping[str, Any]) -> str:
+    return f"{scan['grep_ratio']} x (aim: 2), {scan['peak_mb']} MB of memory"
 
 
 def per_era(figures: Figures) -> str:

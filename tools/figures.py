@@ -30,7 +30,7 @@ def main() -> int:
         for name in different:
             print(f"{name}: {json.dumps(before.get(name))}\n  now: {json.dumps(now[name])}")
         return 1 if different else 0
-    text = json.dumps(now | {"speed": speed()}, indent=1) + "\n"
+    text = json.dumps(now | {"speed": speed(), "scan": scan()}, indent=1) + "\n"
     TARGET.write_text(text, encoding="utf-8")
     return 0
 
@@ -66,8 +66,14 @@ def speed() -> dict[str, float]:
     return {row["command"]: round(row["minimum_ratio"], 1) for row in _run("speed.py")}
 
 
-def _run(script: str) -> Any:
-    line = [sys.executable, str(ROOT / "benchmarks" / script), "--json"]
+def scan() -> dict[str, float]:
+    """Return how many times as long as grep a large log takes, and the memory for it, in MB."""
+    (row,) = _run("speed.py", "--log")
+    return {"grep_ratio": round(row["grep_ratio"], 1), "peak_mb": round(row["peak_mb"])}
+
+
+def _run(script: str, *words: str) -> Any:
+    line = [sys.executable, str(ROOT / "benchmarks" / script), "--json", *words]
     return json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
 
 
