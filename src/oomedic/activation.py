@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import Config, first
+from oomedic.hf_config import Config, need, number
 from oomedic.units import Bytes
 
 _ELEMENT: Final = 2
@@ -37,8 +37,8 @@ def activation_peak(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
 def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     """Return what one layer of a pass over max_num_batched_tokens tokens holds."""
     text, tokens, ranks = checkpoint.text, config.integer("max_num_batched_tokens"), config.tensor_parallel_size
-    hidden = int(first(text, "hidden_size", "d_model", "n_embd", default=4096))
-    width = int(first(text, "intermediate_size_mlp", "intermediate_size", "ffn_dim", default=4 * hidden))
+    hidden = number(text, "hidden_size", "d_model", "n_embd", default=4096)
+    width = number(text, "intermediate_size_mlp", "intermediate_size", "ffn_dim", default=4 * hidden)
     dense = _ELEMENT * tokens * (3 * width // ranks + 3 * hidden)
     size = max(dense if not checkpoint.experts else 0, _experts(checkpoint, config, hidden))
     size += _latent_context(text, config)
@@ -48,7 +48,7 @@ def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
 def sampler(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     """Return logits, their sorted copy and probabilities for all dummy rows: about 38 bytes per row and entry."""
     rows = min(config.integer("max_num_seqs"), config.integer("max_num_batched_tokens")) * (1 + speculative(config))
-    vocabulary = int(first(checkpoint.text, "vocab_size", default=0))
+    vocabulary = number(checkpoint.text, "vocab_size", default=0)
     table = config.rules.runner_v2 if config.runner == "V2" else config.rules.counted
     per_entry = float(table.get("sampler_bytes", 38))
     size = round(rows * vocabulary * per_entry)
@@ -63,10 +63,9 @@ def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     """
     tokens = config.integer("max_num_batched_tokens")
     towers = (checkpoint.config.get(key) for key in ("vision_config", "vit_config", "audio_config"))
-    tower: Config = next((each for each in towers if each), {})
-    inner = int(
-        first(tower, "intermediate_size", default=4 * int(first(tower, "hidden_size", "embed_dim", default=1024)))
-    )
+    tower: Config = next((each for each in towers if isinstance(each, dict) and each), {})
+    usual = 4 * number(tower, "hidden_size", "embed_dim", default=1024)
+    inner = number(tower, "intermediate_size", default=usual)
     patches = _images_of_all_requests(checkpoint, tower, config) or 4 * max(tokens, 2048)
     size = _ELEMENT * patches * inner * 4
     return Peak("encoder", size, size // 4, size * 4)
@@ -79,9 +78,9 @@ def _images_of_all_requests(checkpoint: Checkpoint, tower: Config, config: Engin
     """
     if config.generation != "V0" or checkpoint.config.get("model_type") != "mllama":
         return 0
-    side = int(first(tower, "image_size", default=560)) // int(first(tower, "patch_size", default=14))
+    side = number(tower, "image_size", default=560) // number(tower, "patch_size", default=14)
     tile = -(-(side * side + 1) // 8) * 8
-    return config.integer("max_num_seqs") * int(first(tower, "max_num_tiles", default=4)) * tile
+    return config.integer("max_num_seqs") * number(tower, "max_num_tiles", default=4) * tile
 
 
 def speculative(config: EngineConfig) -> int:
@@ -101,8 +100,8 @@ def _experts(checkpoint: Checkpoint, config: EngineConfig, hidden: int) -> Bytes
         return 0
     text, ranks = checkpoint.text, config.tensor_parallel_size
     tokens = min(config.integer("max_num_batched_tokens"), int(config.rules.counted["experts_chunk"]))
-    chosen = int(first(text, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k", "moe_k", default=1))
-    width = int(first(text, "moe_intermediate_size", "intermediate_size", default=hidden)) // ranks
+    chosen = number(text, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k", "moe_k", default=1)
+    width = number(text, "moe_intermediate_size", "intermediate_size", default=hidden) // ranks
     copies = tokens * chosen * (max(width, hidden) + max(2 * width, hidden))
     return round(_ELEMENT * copies * float(config.rules.counted["experts_share"])) + 4 * tokens * hidden
 
@@ -113,5 +112,5 @@ def _latent_context(text: Config, config: EngineConfig) -> Bytes:
         return 0
     length = config.max_model_len or 0
     rows = min(max(8 * length, 4 * config.integer("max_num_seqs") * config.integer("block_size")), _MLA_CONTEXT)
-    heads = int(first(text, "num_attention_heads", default=1)) // config.tensor_parallel_size
-    return rows * heads * (int(text["qk_nope_head_dim"]) + int(text["v_head_dim"])) * _ELEMENT
+    heads = number(text, "num_attention_heads", default=1) // config.tensor_parallel_size
+    return rows * heads * (need(text, "qk_nope_head_dim") + need(text, "v_head_dim")) * _ELEMENT

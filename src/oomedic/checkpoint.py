@@ -7,7 +7,7 @@ from oomedic.architectures import is_known, stack_of
 from oomedic.architectures.windows import windows
 from oomedic.cache_layers import Latent, State
 from oomedic.errors import OomedicError
-from oomedic.hf_config import Config, dtype_of, first, text_config
+from oomedic.hf_config import Config, dtype_of, first, number, ratio, text_config
 from oomedic.modules import Shard
 from oomedic.quantization import Scheme, scheme_of
 from oomedic.quantization.scheme import DTYPE_BYTES
@@ -55,7 +55,7 @@ class Checkpoint(NamedTuple):
     def architecture(self) -> str | None:
         """Return the first architecture that the config names."""
         names = first(self.config, "architectures", default=())
-        return str(names[0]) if names else None
+        return str(names[0]) if isinstance(names, list | tuple) and names else None
 
     @property
     def is_multimodal(self) -> bool:
@@ -65,9 +65,8 @@ class Checkpoint(NamedTuple):
     @property
     def experts(self) -> int:
         """Return the number of routed experts, 0 for a dense model."""
-        return int(
-            first(self.text, "n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", default=0)
-        )
+        names = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
+        return number(self.text, *names, default=0)
 
     @property
     def is_known(self) -> bool:
@@ -125,7 +124,7 @@ def derived_max_model_len(config: Config, version: Version) -> int | None:
     length = min(lengths)
     scaling = _rope_scaling(text)
     kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
-    factor = float(scaling.get("factor") or 1.0)
+    factor = ratio(scaling, "factor", default=1.0) or 1.0
     if kind == "longrope" and version >= _LONGROPE_ORIGINAL_SINCE and not _is_extended(text):
         return length
     if kind in _ALREADY_SCALED or text.get("model_type") == "gemma3_text":
@@ -133,7 +132,7 @@ def derived_max_model_len(config: Config, version: Version) -> int | None:
     if kind in {"yarn", "deepseek_yarn"}:
         if version >= _YARN_UNSCALED_SINCE:
             return length
-        return int(int(scaling.get("original_max_position_embeddings") or length) * factor)
+        return int((number(scaling, "original_max_position_embeddings", default=0) or length) * factor)
     return int(length * factor)
 
 

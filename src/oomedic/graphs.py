@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import first
+from oomedic.hf_config import number
 from oomedic.units import MIB, Bytes
 
 _BASE: Final = 60 * MIB
@@ -73,7 +73,7 @@ def graph_memory(
     sizes = capture_sizes(config, speculative, model)
     if not sizes:
         return GraphMemory(0, 0, 0, 0)
-    layers = int(first(checkpoint.text, "num_hidden_layers", "n_layer", "num_layers", default=32))
+    layers = number(checkpoint.text, "num_hidden_layers", "n_layer", "num_layers", default=32)
     layers = -(-layers // config.pipeline_parallel_size)
     full = 0 if config.generation == "V0" else sum(1 for size in sizes if size <= config.integer("max_num_seqs"))
     graphs = len(sizes) + (full if int(config.rules.graphs.get("modes", 1)) > 1 else 0)

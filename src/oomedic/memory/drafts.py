@@ -13,6 +13,7 @@ from oomedic.architectures import Layer, Stack
 from oomedic.cache_layers import Attention, CrossAttention, State
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
+from oomedic.hf_config import number
 from oomedic.modules import Linear, Table
 from oomedic.weights import Stage
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from oomedic.architectures import Stack
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import Config, first
+from oomedic.hf_config import Config, need, number
 from oomedic.memory.allocator import counted
 from oomedic.modules import Experts, Linear, Module
 from oomedic.quantization import Scheme
@@ -91,7 +91,7 @@ def _latent_copies(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme,
 
 def _products(text: Config, heads: int, rank: int, element: int) -> Bytes:
     """Return W_Q_UK, W_UV_O, which are quantised again where the originals are, and W_QR, which is not."""
-    query = int(first(text, "q_lora_rank", default=0) or first(text, "hidden_size", default=0))
+    query = number(text, "q_lora_rank", default=0) or number(text, "hidden_size", default=0)
     hidden = number(text, "hidden_size", default=0)
     rotated = number(text, "qk_rope_head_dim", default=0)
     return element * heads * rank * (query + hidden) + 2 * query * heads * rotated
