@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import Config, need, number
+from oomedic.hf_config import Config, first, need, number
 from oomedic.units import Bytes
 
 _ELEMENT: Final = 2
@@ -38,11 +38,20 @@ def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     """Return what one layer of a pass over max_num_batched_tokens tokens holds."""
     text, tokens, ranks = checkpoint.text, config.integer("max_num_batched_tokens"), config.tensor_parallel_size
     hidden = number(text, "hidden_size", "d_model", "n_embd", default=4096)
-    width = number(text, "intermediate_size_mlp", "intermediate_size", "ffn_dim", default=4 * hidden)
+    width = _widest(text, 4 * hidden)
     dense = _ELEMENT * tokens * (3 * width // ranks + 3 * hidden)
     size = max(dense if not checkpoint.experts else 0, _experts(checkpoint, config, hidden))
     size += _latent_context(text, config)
     return Peak("forward", size, size // 4, round(size * 1.6))
+
+
+def _widest(text: Config, usual: int) -> int:
+    """Return the width of a feed-forward layer, of the widest where each layer has its own (Gemma 3n)."""
+    names = ("intermediate_size_mlp", "intermediate_size", "ffn_dim")
+    each = first(text, *names)
+    if isinstance(each, list) and each:
+        return max(number({"width": width}, "width", default=0) for width in each)
+    return number(text, *names, default=usual)
 
 
 def sampler(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
