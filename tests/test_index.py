@@ -96,7 +96,7 @@ long: The first half
 from somewhere import cause
 
 
-@cause("OOM499", "a-name", helps=("FIX101",), reads=(*OTHERS,))
+@cause("OOM499", "a-name", helps=("FIX101",), reads=("torch_out_of_memory",))
 def match(evidence):
     return None
 '''
@@ -110,7 +110,16 @@ def test_a_page_is_read_from_a_docstring_without_importing_it(tmp_path):
     assert page["intro"] == "An introduction\nof two lines."
     assert page["sections"] == {"What you see": "A line.\n\n    an example: with a colon"}
     assert page["says"] == {"short": "Needs {needed:gib}.", "long": "The first half and the second."}
-    assert page["arguments"] == {"helps": ("FIX101",), "reads": "(*OTHERS,)"}
+    lists = {"helps": ["FIX101"], "reads": ["torch_out_of_memory"], "useless": [], "worsens": [], "narrows": []}
+    assert page["arguments"] == lists
+
+
+def test_lists_that_are_built_from_other_modules_are_what_the_module_binds():
+    path = ROOT / "src/oomedic/causes/weights_exceed_gpu.py"
+    assert "*EXHAUSTION" in path.read_text()
+    reads = tool("pages").read_page(path, "cause")["arguments"]["reads"]
+    assert "torch_out_of_memory" in reads
+    assert all(isinstance(name, str) and "*" not in name for name in reads)
 
 
 def test_a_module_without_a_code_has_no_page(tmp_path):

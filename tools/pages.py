@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 SAYS = "Says"
+_LISTS = ("reads", "helps", "useless", "worsens", "narrows")
 _UNDERLINE = re.compile(r"-{3,}")
 _MESSAGE = re.compile(r"([\w-]+):(?:\s+(.*))?")
 
@@ -36,7 +37,7 @@ def read_page(path: Path, kind: str) -> dict[str, Any] | None:
     title, intro, sections = split(ast.get_docstring(tree) or "")
     says = messages(sections.pop(SAYS, ""))
     code = registered.pop("code")
-    registered |= _bound(path, kind)
+    registered |= _bound(path, kind, registered)
     return {
         "code": code,
         "name": registered.pop("name", path.stem.replace("_", "-")),
@@ -50,12 +51,18 @@ def read_page(path: Path, kind: str) -> dict[str, Any] | None:
     }
 
 
-def _bound(path: Path, kind: str) -> dict[str, Any]:
-    """Return the lists of codes and signatures that a cause binds; they may use constants of other modules."""
+def _bound(path: Path, kind: str, registered: dict[str, Any]) -> dict[str, Any]:
+    """Return the lists of codes and signatures that a cause binds.
+
+    They stand in its decorator. Where one is built from constants of other modules, only the module itself knows it.
+    """
     if kind != "cause":
         return {}
-    bound = import_module(f"oomedic.causes.{path.stem}").match
-    return {name: list(getattr(bound, name)) for name in ("reads", "helps", "useless", "worsens", "narrows")}
+    written = {name: registered.get(name, ()) for name in _LISTS}
+    if any(isinstance(each, str) for each in written.values()):
+        bound = import_module(f"oomedic.causes.{path.stem}").match
+        written = {name: getattr(bound, name) for name in _LISTS}
+    return {name: list(each) for name, each in written.items()}
 
 
 def split(docstring: str) -> tuple[str, str, dict[str, str]]:
