@@ -34,6 +34,7 @@ _CAPACITY: Final = re.compile(r"InsufficientInstanceCapacity|UnfulfillableCapaci
 _MISMATCH: Final = re.compile(
     r"didn't match Pod's node affinity|untolerated taint|did not tolerate taint|no instance type|incompatible"
 )
+_RESTARTS: Final = 2
 _COMPARED: Final = ("image", "command", "args")
 
 
@@ -87,7 +88,7 @@ def progress(look: Look) -> Progress:
     new = [pod for pod in look.pods if "deletionTimestamp" not in pod["metadata"] and is_new(pod, look.found)]
     wanted = _wanted(look.found)
     ready = sum(map(is_ready, new))
-    crashed = next((pod for pod in new if has_crashed(pod) and not is_ready(pod)), None)
+    crashed = next((pod for pod in new if has_crashed(pod) and not is_ready(pod) and _is_given_up(pod)), None)
     return Progress(wanted, len(new), ready, crashed, _verdict(new, look))
 
 
@@ -120,6 +121,14 @@ def _runs(running: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:
     return all(have.get(key) == limit for key, limit in limits.items()) and all(
         each in variables for each in wanted.get("env") or ()
     )
+
+
+def _is_given_up(pod: Tree) -> bool:
+    """Tell a crash loop from one crash, which a GPU that is just being freed can cause."""
+    statuses = pod.get("status", {}).get("containerStatuses") or ()
+    backs_off = any(reason == "CrashLoopBackOff" for reason, _ in _waiting(pod))
+    often = any(status.get("restartCount", 0) >= _RESTARTS for status in statuses)
+    return backs_off or often or pod.get("status", {}).get("phase") == "Failed"
 
 
 def _wanted(found: Tree) -> int:

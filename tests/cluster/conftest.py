@@ -1,4 +1,7 @@
 import itertools
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +53,22 @@ def namespace(plane):
     plane.kubectl("create", "namespace", name)
     yield name
     plane.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def oomedic(plane):
+    """Call oomedic as a user of the plane; return status, standard output and standard error."""
+
+    def call(*words, user="admin", server=None, **environment):
+        config = plane.kubeconfig(user, server=server)
+        done = subprocess.run(
+            [sys.executable, "-m", "oomedic.entrypoints.cli", *words, f"--kubeconfig={config}", "--offline"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | environment,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return call

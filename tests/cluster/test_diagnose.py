@@ -1,9 +1,6 @@
 """`oomedic diagnose` on a real control plane, as a person calls it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,25 +18,6 @@ PREVIOUS = (
 ARGS = ["--model=Qwen/Qwen3.6-27B", "--max-model-len=180000"]
 SELECTOR = {"kubernetes.io/hostname": "rtx-3090"}
 CRASHES = {"oomedic.test/crashes-with": "--max-model-len=180000"}
-
-
-@pytest.fixture
-def oomedic(plane):
-    """Call oomedic as a user of the plane; return status, standard output and standard error."""
-
-    def call(*words, user="admin", server=None, **environment):
-        config = plane.kubeconfig(user, server=server)
-        done = subprocess.run(
-            [sys.executable, "-m", "oomedic.entrypoints.cli", *words, f"--kubeconfig={config}", "--offline"],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | environment,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, done.stdout, done.stderr
-
-    return call
 
 
 @pytest.fixture(scope="module", autouse=True)

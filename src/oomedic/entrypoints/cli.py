@@ -4,6 +4,7 @@
     1  findings at or above --fail-on
     2  wrong usage or unreadable input
     3  not enough evidence: the crash is not recognised, or something could not be collected
+    4  a rollout failed
 
 Only what a command needs is imported: `explain` must stay as quick as plain Python.
 """
@@ -22,6 +23,9 @@ _COMMANDS = {
     "diagnose": "oomedic.entrypoints.commands.diagnose",
     "budget": "oomedic.entrypoints.commands.budget",
     "plan": "oomedic.entrypoints.commands.plan",
+    "fix": "oomedic.entrypoints.commands.fix",
+    "verify": "oomedic.entrypoints.commands.verify",
+    "undo": "oomedic.entrypoints.commands.undo",
     "inspect": "oomedic.entrypoints.commands.inspect",
     "explain": "oomedic.entrypoints.commands.explain",
     "list": "oomedic.entrypoints.commands.catalogue",

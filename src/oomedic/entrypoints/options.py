@@ -101,6 +101,9 @@ def _diagnose(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--logs", action="append", default=[], metavar="FILE", help="a log of the crashed container")
     parser.add_argument("--manifest", action="append", default=[], metavar="FILE", help="the workload's manifest")
+    parser.add_argument(
+        "--nodepool", action="append", default=[], metavar="FILE", help="node pools of the cluster, and their classes"
+    )
     for option, what in _BESIDE_THE_LOG:
         parser.add_argument(option, action="append", default=[], metavar="FILE", help=what)
     parser.add_argument(
@@ -181,6 +184,37 @@ def _search(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--since", metavar="TIME", help="read current logs only this far back, such as 30m or 2h")
 
 
+def _fix(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="KIND/NAME", help="the workload on the cluster, such as deploy/vllm")
+    parser.add_argument("--remedy", action="append", default=[], metavar="FIX…", help="this change, not the first one")
+    parser.add_argument("--apply", action="store_true", help="change the object; without it nothing is changed")
+    parser.add_argument("--no-rollback", action="store_true", help="leave a change that does not help as it is")
+    parser.add_argument("--force-owner", action="store_true", help="even if Helm, Argo CD or Flux keeps the object")
+    _watch(parser)
+    _cluster(parser)
+    _engine(parser)
+    _common(parser)
+
+
+def _verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="KIND/NAME", help="the workload on the cluster, such as deploy/vllm")
+    _watch(parser)
+    _cluster(parser)
+    _common(parser)
+
+
+def _undo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="KIND/NAME", help="the workload on the cluster, such as deploy/vllm")
+    _cluster(parser)
+    _common(parser)
+
+
+def _watch(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("watching the rollout")
+    group.add_argument("--timeout", default="30m", metavar="TIME", help="until the pods must be ready (30m)")
+    group.add_argument("--soak", default="60s", metavar="TIME", help="how long they must stay ready (60s)")
+
+
 def _prices(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prices of gpus and instances")
     group.add_argument("--region", metavar="REGION", help="an AWS region (us-east-1)")
@@ -214,6 +248,13 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         "MODEL [--context 32k] [--concurrency N] [options] [-- engine arguments]",
         _plan,
     ),
+    "fix": (
+        "change a workload on the cluster so that it starts, and watch it",
+        "KIND/NAME [-n NAMESPACE] [--remedy FIX…] [--apply] [options]",
+        _fix,
+    ),
+    "verify": ("watch a workload until its server answers", "KIND/NAME [-n NAMESPACE] [options]", _verify),
+    "undo": ("take back the last change of `fix`", "KIND/NAME [-n NAMESPACE] [options]", _undo),
     "inspect": ("show what was understood of a manifest", "", _inspect),
     "explain": ("explain a cause or a remedy", "", _explain),
     "list": ("list what oomedic knows", "", _list),

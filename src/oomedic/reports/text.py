@@ -1,7 +1,7 @@
 """A report for people: the cause in one sentence, the proof, the budget as a bar and a table, the plan, the change."""
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim
 from oomedic.figure import Figure
@@ -20,6 +20,9 @@ from oomedic.reports.wording import (
 )
 from oomedic.result import Report, Result
 from oomedic.units import GIB
+
+if TYPE_CHECKING:
+    from oomedic.rollout import Verdict
 
 _LETTERS: Final = {"weights": "W", "non_torch": "N", "activation": "A", "cuda_graphs": "G", "kv_cache": "K"}
 _COLOURS: Final = {"certain": "red", "likely": "yellow", "possible": "blue"}
@@ -51,6 +54,11 @@ def render(report: Report, style: Style) -> str:
 
 
 def _result(result: Result, style: Style, *, many: bool) -> Iterator[str]:
+    if result.verdict is not None:
+        yield from _verdict(result.verdict, style)
+        if result.diagnosis is None:
+            return
+        yield ""
     yield from _headline(result, style, many=many)
     if result.diagnosis is not None:
         yield from _evidence(result, style)
@@ -58,11 +66,20 @@ def _result(result: Result, style: Style, *, many: bool) -> Iterator[str]:
     yield from _budget(result, style)
     if result.plan is not None:
         yield from _plan(result.plan, style)
-    if result.patch is not None:
+    if result.patch is not None and not _moves_first(result):
         yield from _patch(result.patch.text, style)
+    yield from _places(result, style)
     yield from _missing(result, style)
     if style.verbose:
         yield from _settings(result, style)
+
+
+def _verdict(verdict: "Verdict", style: Style) -> Iterator[str]:
+    """Say how the rollout of a change ended."""
+    colour = "green" if verdict.state == "healthy" else "red" if verdict.failed else "yellow"
+    yield f"{_heading('verdict', style)}: {style.pen.paint(verdict.state, 'bold', colour)}"
+    for each in verdict.because:
+        yield from wrapped(style.phrases.say(each), style.width, "  ")
 
 
 def _headline(result: Result, style: Style, *, many: bool) -> Iterator[str]:
@@ -196,6 +213,27 @@ def _offer(offer: Offer, style: Style, number: int) -> Iterator[str]:
     for claim in offer.cost:
         yield from wrapped(style.phrases.say(claim), style.width, "     ")
     yield from wrapped(proof(offer, style.phrases), style.width, "     ")
+
+
+def _moves_first(result: Result) -> bool:
+    """Tell whether the plan's own change is a move to another machine."""
+    return result.plan is not None and result.plan.best is not None and bool(result.plan.best.moves)
+
+
+def _places(result: Result, style: Style) -> Iterator[str]:
+    """Say where the pod could land, and how it gets to the machine that is offered."""
+    offers = (result.plan.best, *result.plan.alternatives) if result.plan else ()
+    moves = any(offer.moves for offer in offers if offer)
+    if result.placement is None and not moves:
+        return
+    from oomedic.reports.placement import move_lines, placement_lines  # only where something says where the pod may run
+
+    if result.placement is not None:
+        yield ""
+        yield from placement_lines(result.placement, style.phrases, style.pen)
+    if result.plan is not None and moves:
+        yield ""
+        yield from move_lines(result.plan, style.phrases, style.pen)
 
 
 def _patch(text: str, style: Style) -> Iterator[str]:

@@ -1,14 +1,18 @@
 """The door to a cluster: plain calls, behind which requests run side by side."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oomedic.live_workload import LiveWorkload
-from oomedic.ownership import Tree, reference
+from oomedic.ownership import Reference, Tree, reference
+from oomedic.sources.cluster.changing import change
 from oomedic.sources.cluster.collection import Collection, Scope
 from oomedic.sources.cluster.connection import Access, Connection, connect
+
+if TYPE_CHECKING:
+    from oomedic.sources.cluster.serving import Served
 
 _TOGETHER: Final = 4
 Done = TypeVar("Done")
@@ -24,6 +28,8 @@ class Cluster:
     def __init__(self, access: Access, since_s: int | None = None) -> None:
         """Connect; ``since_s`` is how far back current logs are read."""
         self._runner = asyncio.Runner()
+        # a port-forward that is ended while a socket is open leaves a task behind, of which asyncio would print a trace
+        self._runner.get_loop().set_exception_handler(lambda *_: None)
         self._connection: Connection = self.run(connect(access))
         self._collection = Collection(self._connection, since_s)
         self.namespace = self._connection.namespace
@@ -46,6 +52,42 @@ class Cluster:
     def workload(self, kind: str, name: str) -> LiveWorkload:
         """Return all that is known of one named object, in the namespace of the connection."""
         return self.run(self._collection.target(kind, name, self.namespace))
+
+    def look(self, target: Reference) -> tuple[Tree, tuple[Tree, ...], tuple[str, ...]]:
+        """Return a workload as it is now, its pods, and what is said of those without a node."""
+        return self.run(self._collection.look(target))
+
+    def has_spare_gpus(self, selector: Tree, wanted: int) -> bool:
+        """Tell whether a node with these labels has so many GPUs to spare."""
+        return self.run(self._collection.spare_gpus(selector, wanted))
+
+    def change(self, target: Reference, patch: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Tree:
+        """Change one object with one request.
+
+        Raises:
+            ClusterError: ``change-…``; nothing was changed then, but for ``change-unknown``.
+        """
+        return self.run(self._change(target, patch, dry_run=dry_run))
+
+    def observed(self, pods: Sequence[Tree], found: Tree) -> LiveWorkload:
+        """Return all that is known of some pods of a workload."""
+        return self.run(self._collection.workload(pods, (found,)))
+
+    def log(self, pod: Tree, container: str) -> bytes:
+        """Return what a container has printed so far; nothing where that may not be seen."""
+        metadata = pod["metadata"]
+        answer = self.run(self._connection.log(metadata["namespace"], metadata["name"], container=container))
+        return answer.body if answer.status == 200 else b""
+
+    def ask_server(self, pod: Tree, port: int) -> "Served":
+        """Ask the engine in a pod through a port-forward."""
+        from oomedic.sources.cluster.serving import ask_server  # websockets are loaded only here
+
+        return self.run(ask_server(self._connection, pod, port))
+
+    async def _change(self, target: Reference, patch: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Tree:
+        kind = await self._collection.kinds.of(target.api_version, target.kind)
+        return await change(self._connection, kind, target, patch, dry_run=dry_run)
 
     def failing(self, scope: Scope, wanted: Callable[[Tree], bool]) -> Iterator[LiveWorkload]:
         """Yield the workloads with failing pods that are ``wanted``, a few at a time."""

@@ -66,6 +66,39 @@ class Collection:
         chain = await self._chain(found)
         return await self.workload(await self._pods_of(found, namespace), (*chain, found))
 
+    async def look(self, target: Reference) -> tuple[Tree, tuple[Tree, ...], tuple[str, ...]]:
+        """Return a workload as it is now, its pods, and what is said of those without a node.
+
+        Raises:
+            ClusterError: as ``target``.
+        """
+        kind = await self.kinds.of(target.api_version, target.kind)
+        answer = await self._connection.get(kind.path(target.namespace, target.name))
+        self._require(answer, kind, target.name, target.namespace)
+        found = _with_type(answer.tree, kind)
+        pods = [found] if kind is POD else await self._pods_of(found, target.namespace or "")
+        waiting = [pod for pod in pods if is_unscheduled(pod)]
+        events = [event for pod in waiting for event in await self._events(pod)]
+        return found, tuple(pods), tuple(str(event.get("message", "")) for event in events)
+
+    async def spare_gpus(self, pod_selector: Tree, wanted: int) -> bool:
+        """Tell whether a ready node with these labels has so many GPUs that no pod asked for; False when not seen."""
+        nodes = await self._list(
+            "node", NODE, None, labelSelector=",".join(f"{k}={v}" for k, v in pod_selector.items())
+        )
+        pods = await self._list("neighbours", POD, None, limit="500") if nodes else []
+        for node in nodes:
+            name = node["metadata"]["name"]
+            have = sum(
+                int(number)
+                for resource, number in (node["status"].get("allocatable") or {}).items()
+                if resource.startswith("nvidia.com/") and str(number).isdigit()
+            )
+            taken = sum(gpus_asked(pod) for pod in pods if pod["spec"].get("nodeName") == name and not _has_ended(pod))
+            if have - taken >= wanted:
+                return True
+        return False
+
     async def failing(self, scope: Scope) -> AsyncIterator[list[Tree]]:
         """Yield the failing pods, a page at a time: what runs well is never kept.
 
@@ -219,6 +252,10 @@ class Collection:
 def _telling(pod: Tree) -> tuple[bool, bool, str]:
     """Sort the pods: those with a crash behind them first, then those that fail otherwise, the oldest first."""
     return not has_crashed(pod), not is_failing(pod), str(pod["metadata"].get("creationTimestamp", ""))
+
+
+def _has_ended(pod: Tree) -> bool:
+    return pod.get("status", {}).get("phase") in {"Succeeded", "Failed"}
 
 
 def _place(pod: Tree) -> str:

@@ -1,0 +1,29 @@
+"""oomedic undo: take back the last change that `oomedic fix` recorded in an object."""
+
+from typing import TYPE_CHECKING
+
+from oomedic.claim import claim
+from oomedic.entrypoints.commands.fix import send
+from oomedic.entrypoints.commands.live import open_cluster
+from oomedic.entrypoints.targets import kind_and_name
+from oomedic.entrypoints.terminal import catalogue, phrasebook, write
+from oomedic.live_change import recorded, way_back
+from oomedic.live_diagnosis import edited_object
+from oomedic.ownership import reference
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(options: "Namespace") -> int:
+    """Undo and return the exit status."""
+    facts = catalogue(options)
+    with open_cluster(options) as cluster:
+        found, _ = edited_object(cluster.workload(*kind_and_name(options.target)), facts)
+        target = reference(found)
+        record = recorded(found) or {}
+        send(cluster, target, way_back)
+    remedies = tuple(map(str, record.get("remedies") or ()))
+    told = claim("rollout.undone", target=str(target), remedies=remedies, at=str(record.get("at")))
+    write(f"{phrasebook(options).say(told)}\n")
+    return 0

@@ -1,0 +1,169 @@
+"""Watching a rollout to its verdict: the clock, the looks and what is said on standard error meanwhile."""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from oomedic.claim import Claim, claim
+from oomedic.live_diagnosis import diagnose_live
+from oomedic.live_workload import is_ready
+from oomedic.ownership import Reference, Tree, reference
+from oomedic.question import Library, Question
+from oomedic.reports.phrases import Phrasebook
+from oomedic.result import Report
+from oomedic.rollout import Look, Progress, Verdict, is_new, progress
+from oomedic.signatures import Signatures
+from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.sources.cluster.cluster import Cluster
+    from oomedic.sources.cluster.serving import Served
+
+_PAUSE_S: Final = 1.0
+_PORT: Final = 8000
+_KV_SIZE: Final = ("kv_cache_size", "gpu_blocks")
+
+
+class Watching(NamedTuple):
+    """How long to wait and what to compare with.
+
+    Attributes:
+        timeout_s: until the pods must be ready.
+        soak_s: how long they must stay so.
+        predicted: KV tokens of the plan, None where it has none.
+        has_pools: whether Karpenter could bring a node.
+    """
+
+    timeout_s: float
+    soak_s: float
+    predicted: int | None = None
+    has_pools: bool = False
+
+
+class Ended(NamedTuple):
+    """The verdict, and the diagnosis of the pod that crashed."""
+
+    verdict: Verdict
+    second: Report | None = None
+
+
+class Follower:
+    """Follows one workload; ``say`` prints progress on standard error."""
+
+    def __init__(self, cluster: "Cluster", known: Library, phrases: Phrasebook, *, quiet: bool) -> None:
+        """Keep what every look needs."""
+        self._cluster = cluster
+        self._known = known
+        self._phrases = phrases
+        self._quiet = quiet
+        self._said = ""
+
+    def say(self, what: Claim) -> None:
+        """Say how it stands, each state once."""
+        text = self._phrases.say(what)
+        if not self._quiet and text != self._said:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+        self._said = text
+
+    def follow(self, target: Reference, workload: Workload | None, watching: Watching) -> Ended:
+        """Watch until the pods are ready, then ask the server.
+
+        Raises:
+            ClusterError: when the cluster cannot be asked any more.
+        """
+        started = time.monotonic()
+        while True:
+            elapsed = time.monotonic() - started
+            found, pods, messages = self._cluster.look(target)
+            stands = progress(Look(found, pods, messages, elapsed, watching.has_pools))
+            self._report(stands, elapsed)
+            if stands.crashed is not None:
+                return self._crashed(stands.crashed, found)
+            if stands.verdict is not None:
+                return Ended(stands.verdict)
+            if stands.is_ready:
+                pod = next(pod for pod in pods if is_ready(pod) and is_new(pod, found))
+                return Ended(self._validated(pod, workload, watching, stands))
+            if elapsed > watching.timeout_s:
+                return Ended(Verdict("timeout", (claim("rollout.timeout", seconds=round(watching.timeout_s)),)))
+            time.sleep(_PAUSE_S)
+
+    def _report(self, stands: Progress, elapsed: float) -> None:
+        seconds = int(elapsed) // 5 * 5
+        self.say(claim("progress.rollout", made=stands.made, wanted=stands.wanted, ready=stands.ready, seconds=seconds))
+
+    def _crashed(self, pod: Tree, found: Tree) -> Ended:
+        live = self._cluster.observed([pod], found)
+        report = diagnose_live(live, Question(), self._known)
+        because = [claim("rollout.crashed", pod=reference(pod).name)]
+        diagnosis = report.results[0].diagnosis
+        if diagnosis is None or not diagnosis.findings:
+            return Ended(Verdict("crashes", tuple(because)), report)
+        first = diagnosis.findings[0]
+        because.append(claim("rollout.cause", code=first.code, says=self._phrases.say(first.because[0])))
+        if first.code.startswith("OOM"):
+            return Ended(Verdict("still-oom", tuple(because)), report)
+        return Ended(Verdict("probe-kill" if first.code == "POD101" else "crashes", tuple(because)), report)
+
+    def _validated(self, pod: Tree, workload: Workload | None, watching: Watching, stands: Progress) -> Verdict:
+        because = [claim("rollout.ready", ready=stands.ready, wanted=stands.wanted)]
+        container = workload.container if workload else pod["spec"]["containers"][0]["name"]
+        because += self._kv(self._cluster.log(pod, container), watching.predicted)
+        self.say(claim("progress.asking", pod=reference(pod).name))
+        served = self._cluster.ask_server(pod, _port(pod, container, workload))
+        because += _answers(served)
+        if served.reason is not None:
+            return Verdict("no-answer", tuple(because))
+        return self._soaked(pod, watching.soak_s, because)
+
+    def _kv(self, log: bytes, predicted: int | None) -> list[Claim]:
+        events = Signatures(self._known.catalogue.signatures()).read([log])
+        sizes = (event.fields.get("tokens") for event in events if event.signature in _KV_SIZE)
+        printed = next((size for size in sizes if isinstance(size, int)), None)
+        if printed is None:
+            return []
+        if predicted is None:
+            return [claim("rollout.kv-printed", printed=printed)]
+        return [claim("rollout.kv", printed=printed, predicted=predicted)]
+
+    def _soaked(self, pod: Tree, seconds: float, because: list[Claim]) -> Verdict:
+        """Watch the pod for a while: what only fails under way shows as a restart."""
+        self.say(claim("progress.soaking", seconds=round(seconds)))
+        ends, before = time.monotonic() + seconds, _restarts(pod)
+        while (left := ends - time.monotonic()) > 0:
+            time.sleep(min(_PAUSE_S, left))
+            _, pods, _ = self._cluster.look(reference(pod))
+            restarts = _restarts(pods[0]) - before
+            if restarts > 0 or not is_ready(pods[0]):
+                because.append(claim("rollout.restarted", restarts=restarts, seconds=round(seconds)))
+                return Verdict("crashes", tuple(because))
+        if seconds:
+            because.append(claim("rollout.soaked", seconds=round(seconds)))
+        return Verdict("healthy", tuple(because))
+
+
+def _answers(served: "Served") -> list[Claim]:
+    if served.reason is not None:
+        return [claim("rollout.no-answer", reason=served.reason)]
+    if served.wants_key:
+        return [claim("rollout.needs-key")]
+    said = [claim("rollout.answered", model=served.model, path=served.path, milliseconds=served.milliseconds)]
+    if served.preemptions is not None and served.usage is not None:
+        said.append(claim("rollout.metrics", preemptions=served.preemptions, usage=f"{served.usage:.1%}"))
+    return said
+
+
+def _port(pod: Tree, container: str, workload: Workload | None) -> int:
+    """Return the port that the engine listens on: its argument, else the container's first, else vLLM's own."""
+    given = workload.arguments.given.get("port") if workload else None
+    if given is not None and isinstance(given.value, int):
+        return given.value
+    for each in pod["spec"]["containers"]:
+        if each["name"] == container and each.get("ports"):
+            return int(each["ports"][0]["containerPort"])
+    return _PORT
+
+
+def _restarts(pod: Tree) -> int:
+    return sum(int(status.get("restartCount", 0)) for status in pod["status"].get("containerStatuses") or ())

@@ -1,0 +1,51 @@
+"""One change of one object: a dry run on the server first, then the same request once more."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from oomedic.errors import ClusterError
+from oomedic.live_workload import Refused
+from oomedic.ownership import Reference, Tree
+from oomedic.sources.cluster.connection import Answer, Connection
+from oomedic.sources.cluster.kinds import Kind
+
+_MANAGER: Final = "oomedic"
+_JSON_PATCH: Final = {"Content-Type": "application/json-patch+json"}
+_CONFLICT: Final = frozenset((409, 422))
+_FORBIDDEN: Final = 403
+_TESTED: Final = ("test operation", "testing value", "testing path", "test failed", "the object has been modified")
+
+
+async def change(
+    connection: Connection, kind: Kind, target: Reference, patch: Sequence[Mapping[str, Any]], *, dry_run: bool
+) -> Tree:
+    """Send a JSON Patch and return the object as it is then.
+
+    Raises:
+        ClusterError: ``change-forbidden``, ``change-conflict``, ``change-refused``; ``change-unknown`` when the
+            connection broke before the answer came.
+    """
+    parameters = {"fieldManager": _MANAGER, "fieldValidation": "Strict"}
+    if dry_run:
+        parameters["dryRun"] = "All"
+    body = json.dumps(list(patch)).encode()
+    path = kind.path(target.namespace, target.name)
+    try:
+        answer = await connection.ask("PATCH", path, parameters, body, _JSON_PATCH)
+    except ClusterError as error:
+        if dry_run or error.slug not in {"cluster-unreachable", "cluster-slow"}:
+            raise
+        raise ClusterError("change-unknown", target=str(target), reason=str(error.parameters.get("reason"))) from error
+    if answer.status != 200:
+        raise _refusal(answer, kind, target)
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **answer.tree}
+
+
+def _refusal(answer: Answer, kind: Kind, target: Reference) -> ClusterError:
+    if answer.status == _FORBIDDEN:
+        rule = Refused("", "patch", kind.group, kind.plural, target.namespace).rule
+        return ClusterError("change-forbidden", resource=kind.plural, namespace=target.namespace or "*", rule=rule)
+    tested = any(words in answer.message for words in _TESTED)
+    slug = "change-conflict" if answer.status == 409 or (answer.status in _CONFLICT and tested) else "change-refused"
+    return ClusterError(slug, target=str(target), reason=answer.message)
