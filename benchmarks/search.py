@@ -19,12 +19,13 @@ from oomedic.catalogue import Catalogue
 from oomedic.errors import UsageError
 from oomedic.gathering import EngineOptions
 from oomedic.given import EngineArgs, Given
-from oomedic.instance import Instance, instances_of
+from oomedic.instance import Instance, instances_of, large_enough
 from oomedic.question import Library, Question
-from oomedic.search import acceptable, large_enough, rank, search, splits
 from oomedic.search.answer import Answer, answer_of
-from oomedic.search.bench import Bench, Split
+from oomedic.search.bench import Bench
+from oomedic.search.instances import acceptable, rank, search
 from oomedic.search.knobs import ladder
+from oomedic.search.splits import Split, splits
 from oomedic.search.wish import Wish
 from oomedic.sizing import Order, wish_of
 from oomedic.sources.builtin import load

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from oomedic.gpu import Gpu
-from oomedic.units import MIB, Bytes, parse_quantity, parse_size
+from oomedic.units import GIB, MIB, Bytes, parse_quantity, parse_size
 
 Row = Mapping[str, Any]
 Capacity = Literal["reservation", "capacity-block"]
@@ -14,6 +14,11 @@ REGION: Final = "us-east-1"
 INSTANCE_LABELS: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 PREFIXES: Final = ("karpenter.k8s.aws", "eks.amazonaws.com")
 """The domains under which Karpenter and EKS Auto Mode write the same labels."""
+
+_SERVER: Final = 5 * GIB
+_WORKER: Final = 3 * GIB
+"""Resident host memory of the API server with its engine core, and of one worker: assumed. Weights are mapped from
+files and need not stay."""
 
 
 class Prices(NamedTuple):
@@ -80,6 +85,12 @@ def instances_of(
                 cards[name] = card(name)
             found.append(_instance(row, cards[name], region, prices))
     return tuple(found)
+
+
+def large_enough(instance: Instance) -> bool:
+    """Tell whether a machine's own memory holds the server and a worker for each card, weights apart."""
+    memory = instance.allocatable_memory
+    return memory is None or memory >= _SERVER + _WORKER * instance.gpus
 
 
 def cheapest_of_each(instances: Iterable[Instance]) -> tuple[Instance, ...]:

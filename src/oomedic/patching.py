@@ -1,12 +1,16 @@
 """From planned changes to a manifest that has them, shown as a unified diff."""
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from oomedic.errors import InputError
 from oomedic.redaction import redact
 from oomedic.remedy import Change
 from oomedic.result import Patch
 from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.placement.move import Move
 
 _NO_ARGUMENT = frozenset({"manual", "gpu"})
 _GPU = "nvidia.com/gpu"
@@ -30,6 +34,24 @@ def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterab
         return None
     diff = "".join(diff_of(texts[name], edited[name], name) for name in texts if texts[name] != edited[name])
     return Patch("diff", diff) if diff else None
+
+
+class FilePatch(NamedTuple):
+    """What to apply of one file: a unified diff of it, or the whole of a new one."""
+
+    format: Literal["diff", "manifest"]
+    path: str
+    text: str
+
+
+def move_patches(move: "Move") -> tuple[FilePatch, ...]:
+    """Return what a move changes, in the order in which to apply it."""
+    return tuple(
+        FilePatch("manifest", file.path, file.after)
+        if file.before is None
+        else FilePatch("diff", file.path, diff_of(file.before, file.after, file.path))
+        for file in move.files
+    )
 
 
 def edited_text(text: str, workload: Workload, changes: Iterable[Change]) -> str:

@@ -4,6 +4,7 @@ Everything here is plain functions over values; what must be read from the world
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from oomedic import causes as cause_files
 from oomedic import remedies as remedy_files
@@ -16,12 +17,15 @@ from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Diagnosis, Finding
 from oomedic.instance import Instance, instances_of
 from oomedic.known_models import checkpoint_of
-from oomedic.patching import manifest_patch
+from oomedic.patching import manifest_patch, move_patches
 from oomedic.planning.plan import Plan, make_plan, settled
 from oomedic.question import Hub, Library, Log, Manifest, Question
 from oomedic.result import Patch, Report, Result
 from oomedic.understanding import Life, evidence_of, lives_of, workloads_of
 from oomedic.workload import Workload
+
+if TYPE_CHECKING:
+    from oomedic.placing import Placement
 
 __all__ = ["Hub", "Library", "Log", "Manifest", "Question", "diagnose_crash", "inspect_manifests"]
 
@@ -61,8 +65,31 @@ def _judge(question: Question, library: Library, life: Life, before: Evidence | 
     if diagnosis.findings:
         first = diagnosis.findings[0]
         plan = _plan(evidence, first, known, library.catalogue)
+        plan = _with_moves(plan, question, life, library)
         patch = _patch(plan, question.manifests, life.workload)
-    return result_of(evidence, diagnosis, plan, patch)
+    result = result_of(evidence, diagnosis, plan, patch)
+    return result._replace(placement=_placement(evidence, question, library))
+
+
+def _with_moves(plan: Plan, question: Question, life: Life, library: Library) -> Plan:
+    """Say how the engine gets to the machines that are offered."""
+    offers = (plan.best, *plan.alternatives)
+    if life.workload is None or not any(offer.instance for offer in offers if offer is not None):
+        return plan
+    from oomedic.placing import with_moves  # only where another machine is offered for a manifest
+
+    return with_moves(plan, life.workload, question.manifests, _Shelf(library.catalogue).instances())
+
+
+def _placement(evidence: Evidence, question: Question, library: Library) -> "Placement | None":
+    """Judge every card that the pod could get, where node pools or its own labels tell."""
+    workload = evidence.workload
+    pools = any("NodePool" in manifest.text for manifest in question.manifests)
+    if workload is None or not (pools or workload.node_selector or workload.node_terms):
+        return None
+    from oomedic.placing import placement_of  # only where something says where the pod may run
+
+    return placement_of(evidence, question.manifests, _Shelf(library.catalogue).instances())
 
 
 def _how_it_worked(question: Question, library: Library) -> Evidence | None:
@@ -105,7 +132,11 @@ def _plan(evidence: Evidence, finding: Finding, known: Iterable[Cause], catalogu
 
 
 def _patch(plan: Plan, manifests: tuple[Manifest, ...], workload: Workload | None) -> Patch | None:
-    if plan.best is None or workload is None or plan.best.safety == "manual":
+    if plan.best is None or workload is None:
+        return None
+    if plan.best.moves:
+        return next(Patch("diff", each.text) for each in move_patches(plan.best.moves[0]) if each.format == "diff")
+    if plan.best.safety == "manual":
         return None
     texts = {manifest.path: manifest.text for manifest in manifests}
     if any(place.file not in texts for place in workload.edit_paths.values()):

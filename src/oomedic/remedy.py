@@ -28,7 +28,8 @@ class Proposal(NamedTuple):
     """Changes that go together, and what they cost.
 
     ``checkpoint`` and ``gpu`` where the proposal is another one. ``proof`` is a printed line that shows that it fits,
-    where the engine itself said so. ``step`` is what a person must do, where no argument changes.
+    where the engine itself said so. ``step`` is what a person must do, where no argument changes. ``instance`` is the
+    machine that it needs.
     """
 
     changes: tuple[Change, ...]
@@ -38,6 +39,7 @@ class Proposal(NamedTuple):
     proof: str | None = None
     step: Claim | None = None
     safety: Safety | None = None
+    instance: Instance | None = None
 
 
 class Catalogued(Protocol):

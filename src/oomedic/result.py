@@ -14,6 +14,7 @@ from oomedic.version import Version
 from oomedic.workload import Workload
 
 if TYPE_CHECKING:
+    from oomedic.placing import Placement
     from oomedic.rollout import Verdict
     from oomedic.search.answer import Answer
     from oomedic.search.variants import Variant
@@ -33,7 +34,8 @@ class Result(NamedTuple):
 
     ``budget_missing`` tells why there is no budget. ``notes`` are remarks on how the figures were reached.
     ``versions`` are the first and the last era that the figures cover, where the release is not known. ``answer`` is an
-    instance type that a search found. ``verdict`` is how the rollout of a change ended.
+    instance type that a search found, ``placement`` where the pod could land. ``verdict`` is how the rollout of a
+    change ended.
     """
 
     subject: Subject
@@ -50,6 +52,7 @@ class Result(NamedTuple):
     arguments: Mapping[str, Given] = {}
     versions: tuple[Version, Version] | None = None
     answer: "Answer | None" = None
+    placement: "Placement | None" = None
     verdict: "Verdict | None" = None
 
     @property

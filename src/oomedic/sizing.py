@@ -17,8 +17,9 @@ from oomedic.known_models import Resolved, checkpoint_of
 from oomedic.question import Library, Question
 from oomedic.result import Report, Result
 from oomedic.rules import releases, rules_at
-from oomedic.search import Answer, search
+from oomedic.search.answer import Answer
 from oomedic.search.formats import Format, format_of, formats_of
+from oomedic.search.instances import search
 from oomedic.search.variants import Known, copies_of, variants
 from oomedic.search.wish import Contender, Wish
 from oomedic.understanding import find_model

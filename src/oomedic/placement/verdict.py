@@ -9,7 +9,7 @@ from oomedic.gpu import Gpu
 from oomedic.placement.landing import Landing
 
 
-class Verdict(NamedTuple):
+class CardVerdict(NamedTuple):
     """One card that the pod may get. ``assessment`` is None where it could not be computed."""
 
     landing: Landing
@@ -21,14 +21,14 @@ class Verdict(NamedTuple):
         return self.assessment is not None and self.assessment.outcome == "crashes"
 
 
-def verdicts(landed: Iterable[Landing], assess_on: Callable[[Gpu], Assessment | None]) -> tuple[Verdict, ...]:
+def verdicts(landed: Iterable[Landing], assess_on: Callable[[Gpu], Assessment | None]) -> tuple[CardVerdict, ...]:
     """Return a verdict for each card, those on which it fails first.
 
     Args:
         landed: as ``landings`` returned them.
         assess_on: assesses the engine with the defaults that it has on a card.
     """
-    found = [Verdict(landing, _assessed(landing.gpu, assess_on)) for landing in landed]
+    found = [CardVerdict(landing, _assessed(landing.gpu, assess_on)) for landing in landed]
     return tuple(sorted(found, key=lambda verdict: not verdict.fails))
 
 

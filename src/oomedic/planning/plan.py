@@ -7,7 +7,7 @@ unknown).
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oomedic.assessment import Assessment, calibrate
 from oomedic.cause import Cause
@@ -16,15 +16,21 @@ from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
 from oomedic.exhaustion import exhaustion, shortage
 from oomedic.finding import Finding
+from oomedic.instance import Instance
 from oomedic.memory.budget import Budget
 from oomedic.remedy import SAFETIES, Catalogued, Change, Proposal, Remedy, Safety
 from oomedic.units import Bytes
+
+if TYPE_CHECKING:
+    from oomedic.placement.move import Move
 
 _SEVERAL: Final[Mapping[str, int]] = {"FIX201": 3, "FIX303": 4}
 """Remedies of which more than one offer is useful: other checkpoints, other cards."""
 _TRIES: Final[Mapping[str, int]] = {"FIX303": 40}
 _MOST_TRIES: Final = 8
 _MOST_GUESSES: Final = 3
+_WHOLE: Final = frozenset({"FIX101", "FIX303"})
+"""Remedies that are not helped by a shorter max_model_len: it is one, or another card has room for the length."""
 _SHORTEST: Final = 1024
 """A shorter max_model_len is not offered as a companion of another change."""
 
@@ -32,7 +38,8 @@ _SHORTEST: Final = 1024
 class Offer(NamedTuple):
     """Changes that go together. ``after`` is the re-computed assessment, None where it could not be computed.
 
-    ``proof`` is a printed line by which the engine itself says that it fits.
+    ``proof`` is a printed line by which the engine itself says that it fits. ``instance`` is the machine that it needs,
+    and ``moves`` are the ways there, the one that touches least first.
     """
 
     remedy: str
@@ -42,6 +49,8 @@ class Offer(NamedTuple):
     after: Assessment | None = None
     proof: str | None = None
     step: Claim | None = None
+    instance: Instance | None = None
+    moves: "tuple[Move, ...]" = ()
 
     @property
     def verified(self) -> bool:
@@ -176,12 +185,13 @@ def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Re
         None,
         proposal.proof,
         proposal.step,
+        proposal.instance,
     )
     if evidence.config is None or evidence.assessment is None or _changes_nothing(proposal):
         return offer
     try:
         after = _assessed(proposal.changes, proposal, evidence)
-        if after.phase == "kv_check" and after.kv is not None and remedy.code != "FIX101":
+        if after.phase == "kv_check" and after.kv is not None and remedy.code not in _WHOLE:
             offer, after = _with_shorter_requests(offer, proposal, evidence, after)
     except OomedicError:
         return Rejected(remedy.code, claim("plan.cannot-be-split", **_shown(proposal)))

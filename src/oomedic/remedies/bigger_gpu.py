@@ -15,46 +15,86 @@ When something else holds the memory, or a setting asks for more than any card o
 Says
 ----
 cost: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand; the pod must be scheduled there and request {gpus} GPUs.
-cost-unpriced: Another kind of node, with {memory:gib} on each GPU; the pod must be scheduled there and request {gpus} GPUs.
-step: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {gpus}
+cost-reserved: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand, where capacity is rare: plan for a reservation or a Capacity Block. The pod must request {gpus} GPUs.
+cost-unpriced: Another kind of node, with {memory:gib} on each GPU, to be had in Capacity Blocks only; the pod must be scheduled there and request {gpus} GPUs.
+step: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {tensor}
+step-stages: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {tensor} --pipeline-parallel-size {pipeline}
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from oomedic.claim import Claim, claim
-from oomedic.errors import Parameter
+from oomedic.engine import EngineConfig
+from oomedic.errors import OomedicError, Parameter
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
-from oomedic.instance import Instance, cheapest_of_each
+from oomedic.instance import Instance, cheapest_of_each, large_enough
 from oomedic.remedy import Catalogued, Change, Proposal, remedy
+from oomedic.search.splits import Split, splits
+
+_CODE: Final = "FIX303"
 
 
 @remedy("FIX303", "bigger-gpu-or-instance", safety="manual")
 def propose(evidence: Evidence, _finding: Finding, catalogue: Catalogued) -> Iterator[Proposal]:
-    """Name instance types with more GPU memory than there is, the cheapest first."""
+    """Name instance types with more GPU memory than there is, the cheapest first, with the model split over all cards."""
     config, budget = evidence.config, evidence.assessment.budget if evidence.assessment else None
     if config is None or budget is None or budget.total is None or budget.item("weights") is None:
         return
     here = budget.total.value * config.ranks
-    before = evidence.gpu.name if evidence.gpu else None
-    for instance in cheapest_of_each(catalogue.instances()):
-        if instance.gpus * instance.gpu.memory.value <= here:
+    for instance in cheapest_of_each(filter(large_enough, catalogue.instances())):
+        if instance.gpus * instance.gpu.memory.value <= here or _loses_bf16(evidence, instance):
             continue
-        changes = (
-            Change("gpu", before, instance.gpu.name, "FIX303"),
-            Change("tensor_parallel_size", config.tensor_parallel_size, instance.gpus, "FIX303"),
-        )
-        step = claim("FIX303.step", instance=instance.type, gpus=instance.gpus, gpu=instance.gpu.name)
-        yield Proposal(changes, _cost(instance), gpu=instance.gpu, step=step)
+        split = _split(evidence, config, instance)
+        if split is not None:
+            yield _proposal(evidence, config, instance, split)
 
 
-def _cost(instance: Instance) -> Claim:
+def _loses_bf16(evidence: Evidence, instance: Instance) -> bool:
+    """Tell whether the model would have to run in another data type than here."""
+    return not instance.gpu.bf16 and (evidence.gpu is None or evidence.gpu.bf16)
+
+
+def _split(evidence: Evidence, config: EngineConfig, instance: Instance) -> Split | None:
+    """Return how the model is spread over as many cards of the machine as it can be."""
+    for split in splits(instance.gpus):
+        sizes = {"tensor_parallel_size": split.tensor, "pipeline_parallel_size": split.pipeline}
+        try:
+            evidence.assess(config.replaced(sizes), gpu=instance.gpu)
+        except OomedicError:
+            continue
+        return split
+    return None
+
+
+def _proposal(evidence: Evidence, config: EngineConfig, instance: Instance, split: Split) -> Proposal:
+    before = evidence.gpu.name if evidence.gpu else None
+    changes = [
+        Change("gpu", before, instance.gpu.name, _CODE),
+        Change("tensor_parallel_size", config.tensor_parallel_size, split.tensor, _CODE),
+    ]
+    if split.pipeline != config.pipeline_parallel_size:
+        changes.append(Change("pipeline_parallel_size", config.pipeline_parallel_size, split.pipeline, _CODE))
+    step = claim(
+        "FIX303.step" if split.pipeline == 1 else "FIX303.step-stages",
+        instance=instance.type,
+        gpus=instance.gpus,
+        gpu=instance.gpu.name,
+        tensor=split.tensor,
+        pipeline=split.pipeline,
+    )
+    return Proposal(tuple(changes), _cost(instance, split), gpu=instance.gpu, step=step, instance=instance)
+
+
+def _cost(instance: Instance, split: Split) -> Claim:
     facts: dict[str, Parameter] = {
         "instance": instance.type,
-        "gpus": instance.gpus,
+        "gpus": split.ranks,
         "gpu": instance.gpu.name,
         "memory": instance.gpu.memory.value,
     }
     if instance.price is None:
         return Claim("FIX303.cost-unpriced", facts)
-    return Claim("FIX303.cost", {**facts, "price": instance.price}, instance.price_date or "")
+    name = "FIX303.cost-reserved" if instance.capacity else "FIX303.cost"
+    return Claim(name, {**facts, "price": instance.price}, instance.price_date or "")

@@ -63,6 +63,10 @@ def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
         from oomedic.reports.instance_tree import as_instance  # only where a search was asked for
 
         tree["instance"] = as_instance(result.answer, phrases)
+    if result.placement is not None:
+        from oomedic.reports.placement_tree import as_placement  # only where something says where the pod may run
+
+        tree["placement"] = as_placement(result.placement, phrases)
     return tree
 
 
@@ -149,7 +153,7 @@ def _plan(plan: Plan, phrases: Phrasebook) -> dict[str, Any]:
 
 
 def _offer(offer: Offer, phrases: Phrasebook) -> dict[str, Any]:
-    return {
+    tree: dict[str, Any] = {
         "changes": [change._asdict() for change in offer.changes],
         "safety": offer.safety,
         "cost": [_claim(claim, phrases) for claim in offer.cost],
@@ -157,6 +161,11 @@ def _offer(offer: Offer, phrases: Phrasebook) -> dict[str, Any]:
         "proof": offer.proof,
         "after": _after(offer.after),
     }
+    if offer.moves:
+        from oomedic.reports.placement_tree import as_move  # only where another machine is offered
+
+        tree["moves"] = [as_move(move, phrases) for move in offer.moves]
+    return tree
 
 
 def _after(after: Assessment | None) -> dict[str, Any] | None:

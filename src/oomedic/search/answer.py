@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 from oomedic.assessment import Assessment
 from oomedic.claim import Claim, claim
 from oomedic.instance import Instance
-from oomedic.search.bench import Bench, Split
+from oomedic.search.bench import Bench
+from oomedic.search.splits import Split
 from oomedic.search.wish import Contender
 
 _NAMED: Final = ("max_num_seqs",)

@@ -14,6 +14,7 @@ from oomedic.gpu import Gpu
 from oomedic.hf_config import dtype_of
 from oomedic.kv_plan import Layout, blocks_per_request
 from oomedic.memory.budget import available_memory, parts_of, requested_memory
+from oomedic.search.splits import Split
 from oomedic.search.wish import Contender, Wish
 from oomedic.units import Bytes
 
@@ -29,18 +30,6 @@ _SMALLEST_CACHE: Final = 0.4
 """An fp8 cache takes half of a 16-bit one, and 0.57 of it for latent attention; less than this share it never takes."""
 _BLOCKS: Final = 0.5
 """A request takes at least this share of the blocks that it takes on one card, where blocks can be larger."""
-
-
-class Split(NamedTuple):
-    """Over how many cards a model is split: ``tensor`` x ``pipeline``."""
-
-    tensor: int
-    pipeline: int
-
-    @property
-    def ranks(self) -> int:
-        """How many cards that takes."""
-        return self.tensor * self.pipeline
 
 
 class Asked(NamedTuple):

@@ -37,13 +37,14 @@ def run(options: "Namespace") -> int:
 
 def _question(options: "Namespace", facts: "Catalogue") -> Question:
     named = [(option, path) for option in _BESIDE for path in getattr(options, option.strip("-").replace("-", "_"))]
-    files = (*options.target, *options.logs, *options.manifest, *options.before, *(path for _, path in named))
+    manifests = (*options.manifest, *options.nodepool)
+    files = (*options.target, *options.logs, *manifests, *options.before, *(path for _, path in named))
     if not files and not options.engine and not options.model:
         raise UsageError("nothing-asked")
     once(files)
     question = Question(
         tuple(map(open_log, options.logs)),
-        tuple(map(read_manifest, in_folders(options.manifest))),
+        tuple(map(read_manifest, in_folders(manifests))),
         engine_args(options, facts),
         engine_options(options),
         given_checkpoint(options),

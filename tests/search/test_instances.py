@@ -8,9 +8,11 @@ from oomedic.assessment import assess
 from oomedic.engine import configure
 from oomedic.errors import UsageError
 from oomedic.given import EngineArgs, Given
-from oomedic.search import acceptable, large_enough, rank, search, splits
+from oomedic.instance import large_enough
 from oomedic.search.bench import Bench
+from oomedic.search.instances import acceptable, rank, search
 from oomedic.search.knobs import ladder
+from oomedic.search.splits import splits
 from oomedic.units import GIB
 
 MODELS = (
