@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oomedic import cache_rules
-from oomedic.architectures import Stack, stack_of
+from oomedic.architectures import Stack, stack_of, with_draft
 from oomedic.attention import Request, layer_specs
 from oomedic.cache_rules import CacheUse
 from oomedic.errors import OomedicError
@@ -129,7 +129,10 @@ def measure(record: Record, config: Mapping[str, Any]) -> Row:
     plans = _plans(record)
     try:
         scheme = scheme_of(config, None, element, release=rules.weights)
-        stack = stack_of(config, Shard(record["tensor_parallel_size"], release=rules.weights))
+        shard = Shard(record["tensor_parallel_size"], release=rules.weights)
+        stack = stack_of(config, shard)
+        if stack is not None and "speculative" in record:
+            stack = with_draft(stack, config, shard)
     except OomedicError as problem:
         misses.append(f"{problem.slug} {dict(problem.parameters)}")
         stack = scheme = None
@@ -215,7 +218,7 @@ def _planned(wanted: Record, record: Record, model: _Model) -> KvPlan:
     rules = _rules(record["vllm"])
     text = text_config(model.config)
     cpu = "kv_plan" in record
-    cached = record.get("prefix_caching")
+    cached = wanted.get("prefix_caching", record.get("prefix_caching"))
     use = CacheUse(
         str(text.get("model_type")),
         record.get("engine", "V1"),
@@ -226,14 +229,16 @@ def _planned(wanted: Record, record: Record, model: _Model) -> KvPlan:
         max_model_len=wanted.get("max_model_len", 8192),
         prefix_caching=bool(rules.defaults.get("hybrid_prefix_caching") if cached is None else cached),
         hybrid_manager=not wanted.get("hybrid_disabled"),
+        speculative=record.get("speculative", {}).get("num_speculative_tokens", 0),
     )
     settings = cache_rules.cache_settings(rules.cache, use, cache_rules.element_bytes(rules.cache, use, model.scheme))
     plan_rules = cache_rules.plan_rules(rules.cache, use)
     tokens = wanted.get("max_num_batched_tokens") or wanted.get("mnbt") or record.get("max_num_batched_tokens", 2048)
     batches = 2 if rules.cache.get("in_flight") == "batches" and not cpu else 1
     encoder_tokens = record.get("max_num_batched_tokens", 0)
-    request = Request(use.max_model_len, tokens * batches, encoder_tokens=encoder_tokens)
-    layers = [cache for layer in model.stack.layers for cache in layer.cache]
+    blocks = cache_rules.speculative_blocks(rules.cache, use)
+    request = Request(use.max_model_len, tokens * batches, speculative=blocks, encoder_tokens=encoder_tokens)
+    layers = model.stack.caches(0, len(model.stack.layers), is_last=True)
     cut = layout(layer_specs(layers, settings, model.stack.fitted_state), plan_rules)
     return plan(cut, int(wanted["avail_gib"] * GIB), request, plan_rules)
 

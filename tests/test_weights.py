@@ -4,11 +4,12 @@ from hypothesis import strategies as st
 
 from oomedic.architectures import stack_of
 from oomedic.checkpoint import Checkpoint
+from oomedic.memory.allocator import counted
 from oomedic.modules import Shard
 from oomedic.quantization import scheme_of
 from oomedic.sources.builtin import load
 from oomedic.units import GIB, MIB
-from oomedic.weights import Stage, allocated, encoder_weights, stage_weights, stages
+from oomedic.weights import Stage, encoder_weights, stage_weights, stages
 
 LLAMA = {
     "model_type": "llama",
@@ -58,17 +59,17 @@ def test_since_0_21_large_blocks_are_never_shared():
     [(1, 512), (512, 512), (513, 1024), (MIB + 1, MIB + 512), (10 * MIB, 10 * MIB), (11 * MIB + 1, 12 * MIB)],
 )
 def test_a_tensor_takes_whole_allocator_blocks(size, blocks):
-    assert allocated(size) == blocks
+    assert counted([size]) == blocks
 
 
 def test_a_large_tensor_leaves_more_than_a_mebibyte_to_others():
-    assert allocated(10 * MIB + 512) == 10 * MIB + 512
-    assert allocated(30 * MIB + 512, whole_segments=True) == 32 * MIB
+    assert counted([10 * MIB + 512]) == 10 * MIB + 512
+    assert counted([30 * MIB + 512], whole_segments=True) == 32 * MIB
 
 
 @given(st.integers(1, 2**34), st.booleans())
 def test_an_allocation_holds_its_tensor_and_less_than_two_mebibytes_more(size, whole):
-    found = allocated(size, whole_segments=whole)
+    found = counted([size], whole_segments=whole)
     assert size <= found < size + 2 * MIB
     assert found % 512 == 0
 

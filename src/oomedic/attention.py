@@ -34,7 +34,7 @@ class CacheSettings(NamedTuple):
 
     ``states`` tells what becomes of recurrent states: they share the pool's pages, stand outside it (V0), or the
     release refuses models with them. ``state_mode`` is vLLM's mamba_cache_mode, ``state_page`` the size they are
-    padded to.
+    padded to. ``speculative`` tokens per step make each state's convolution longer.
     """
 
     block_size: int
@@ -52,6 +52,7 @@ class CacheSettings(NamedTuple):
     latent_align: int = 128
     state_page: Bytes | None = None
     max_model_len: int = 0
+    speculative: int = 0
 
 
 class CacheSpec(NamedTuple):
@@ -214,7 +215,8 @@ def _state(layer: State, settings: CacheSettings) -> CacheSpec:
 
 def _state_bytes(layer: State, settings: CacheSettings) -> Bytes:
     temporal = DTYPE_BYTES.get(str(layer.temporal_dtype), settings.model_bytes)
-    return layer.convolution * settings.model_bytes + layer.temporal * temporal
+    convolution = layer.convolution + settings.speculative * layer.conv_row
+    return convolution * settings.model_bytes + layer.temporal * temporal
 
 
 def _growing(spec: CacheSpec, request: Request) -> int:

@@ -17,6 +17,7 @@ class CacheUse(NamedTuple):
     ``model_type`` and ``sparse`` are the model's: its type, and whether its attention has a sparse indexer.
     ``block_size`` is None unless it was given; ``model_bytes`` is the size of the model's dtype; ``capability`` the
     major one. ``prefix_caching`` tells whether states are cached for prefixes too, which costs a hybrid model pages.
+    ``speculative`` is num_speculative_tokens.
     """
 
     model_type: str
@@ -29,6 +30,7 @@ class CacheUse(NamedTuple):
     max_model_len: int = 0
     prefix_caching: bool = False
     hybrid_manager: bool = True
+    speculative: int = 0
 
 
 def plan_rules(cache: Table, use: CacheUse) -> PlanRules:
@@ -66,7 +68,13 @@ def cache_settings(cache: Table, use: CacheUse, element_bytes: float) -> CacheSe
         state_mode=_state_mode(cache, use),
         latent_align=int(cache.get("latent_state_align", 128)),
         max_model_len=use.max_model_len,
+        speculative=use.speculative,
     )
+
+
+def speculative_blocks(cache: Table, use: CacheUse) -> int:
+    """Return how many blocks more of a state the planner counts for each request."""
+    return use.speculative if cache.get("state_speculates") else 0
 
 
 def element_bytes(cache: Table, use: CacheUse, scheme: Scheme | None) -> float:

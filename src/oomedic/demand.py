@@ -93,6 +93,7 @@ def request_of(config: EngineConfig, length: int) -> Request:
         length,
         in_flight,
         max(1, config.integer("decode_context_parallel_size")),
+        cache_rules.speculative_blocks(config.rules.cache, _cache_use(config)),
         encoder_tokens=config.integer("max_num_batched_tokens"),
     )
 
@@ -125,6 +126,7 @@ def _cache_use(config: EngineConfig) -> CacheUse:
         max_model_len=config.max_model_len or 0,
         prefix_caching=bool(config.rules.defaults.get("hybrid_prefix_caching") if cached is None else cached),
         hybrid_manager=not config.flag("disable_hybrid_kv_cache_manager"),
+        speculative=speculative(config),
     )
 
 
@@ -192,7 +194,7 @@ def weights(
     whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
     beside = beside_weights(checkpoint, config, stack, scheme, stage)
-    draft = draft_of(checkpoint, config, stack) if stage.is_last else None
+    draft = draft_of(checkpoint, config, stack, shard_of(config)) if stage.is_last else None
     if draft is not None:
         beside += stage_weights(draft.stack, scheme, draft.stage, whole_segments=whole).allocated
     figure = _with_band(found.allocated + beside, f"{checkpoint.where}:{checkpoint.id}")
@@ -250,7 +252,7 @@ def _cut(
 ) -> Layout | None:
     if stack is None:
         return None
-    draft = draft_of(checkpoint, config, stack) if stage.is_last else None
+    draft = draft_of(checkpoint, config, stack, shard_of(config)) if stage.is_last else None
     held = (*stack.layers[stage.start : stage.end], *(draft.layers if draft else ()))
     layers = [cache for layer in held for cache in _caches(layer, config)]
     settings = cache_settings(checkpoint, config, gpu)

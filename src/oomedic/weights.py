@@ -116,6 +116,9 @@ def _placed(stack: Stack, stage: Stage, tower: str | None) -> Iterable[tuple[str
         yield f"{stack.root}.layers.{index}", stack.layers[index].modules
     if stage.is_last:
         yield "", _last(stack, stage)
+        yield from ((prefix, layer.modules) for prefix, layer in stack.draft or ())
+        if stack.draft and not stage.is_first:
+            yield stack.root, stack.first  # drafts share the embedding within a stage only
     yield stack.root, stack.everywhere
 
 

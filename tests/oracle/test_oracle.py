@@ -16,7 +16,7 @@ def oracle():
     return module
 
 
-@pytest.fixture(scope="module", params=["eras", "cpu", "more"])
+@pytest.fixture(scope="module", params=["eras", "cpu", "more", "drafts"])
 def rows(request, oracle):
     return oracle.run([Path(__file__).parent / f"{request.param}.jsonl.xz"])
 

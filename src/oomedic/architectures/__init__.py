@@ -13,7 +13,7 @@ from oomedic.errors import InputError
 from oomedic.hf_config import Config, text_config
 from oomedic.modules import Shard
 
-__all__ = ["Layer", "Stack", "is_known", "stack_of"]
+__all__ = ["Layer", "Stack", "is_known", "stack_of", "with_draft"]
 
 _TEXT_OF: Final = {
     "gemma3": "gemma3_text",
@@ -169,6 +169,22 @@ def stack_of(config: Config, shard: Shard) -> Stack | None:
         return stack._replace(encoder=encoder_of(config, shard)) if stack.encoder == () else stack
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         # a config is written by hand as often as not: a list for a number, a word for a list, no layers at all
+        raise InputError("config-malformed", problem=str(error), model_type=kind) from error
+
+
+def with_draft(stack: Stack, config: Config, shard: Shard) -> Stack:
+    """Return the stack with the layers of the model's own multi-token prediction; see ``Stack.draft``.
+
+    Raises:
+        InputError: as ``stack_of``.
+    """
+    from oomedic.architectures.drafts import draft_of  # few engines speculate
+
+    text = text_config(config)
+    kind = _model_type(config, text)
+    try:
+        return stack._replace(draft=draft_of(stack, {**text, "model_type": kind}, shard))
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, StopIteration) as error:
         raise InputError("config-malformed", problem=str(error), model_type=kind) from error
 
 

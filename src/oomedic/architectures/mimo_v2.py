@@ -34,6 +34,18 @@ def build(config: Config, shard: Shard) -> Stack:
     )
 
 
+def draft_layer(config: Config, shard: Shard) -> Layer:
+    """Return a layer of its multi-token prediction: a window, a dense MLP, and an output that stays unquantised."""
+    hidden = need(config, "hidden_size")
+    width = shard.divide(need(config, "intermediate_size"), "intermediate_size")
+    attention = (
+        module._replace(quantized=False) if module.name == "self_attn.o_proj" and isinstance(module, Linear) else module
+        for module in _attention(config, shard, windowed=True)
+    )
+    modules = (*attention, *norms(hidden, 2), *gated_mlp(hidden, width))
+    return Layer(modules, (_cache(config, shard, windowed=True),))
+
+
 def _sizes(config: Config, *, windowed: bool) -> tuple[int, int, int, int]:
     """Return heads, KV heads, key size and value size."""
     prefix = "swa_" if windowed else ""

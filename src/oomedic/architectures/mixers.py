@@ -48,7 +48,7 @@ def mamba1(shape: Mamba1, shard: Shard, name: str) -> Mixer:
             Table("b_layernorm", shape.state),
             Table("c_layernorm", shape.state),
         ]
-    state = State("mamba1", (shape.kernel - 1) * width, width * shape.state, shape.state_dtype, conv_row=width)
+    state = State("mamba1", (shape.kernel - 1) * width, width * shape.state, shape.state_dtype)
     return Mixer(tuple(modules), state)
 
 
@@ -96,7 +96,7 @@ def short_convolution(hidden: int, kernel: int, shard: Shard, name: str, *, bias
         *_convolution(name, width, kernel, bias=bias),
         Linear(f"{name}.out_proj", width, (hidden,), bias),
     )
-    return Mixer(modules, State("short_conv", (kernel - 1) * width, 0, conv_row=width))
+    return Mixer(modules, State("short_conv", (kernel - 1) * width, 0))
 
 
 def _convolution(name: str, width: int, kernel: int, *, bias: bool) -> tuple[Module, ...]:

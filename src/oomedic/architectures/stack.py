@@ -15,13 +15,18 @@ class Layer(NamedTuple):
     cache: tuple[CacheLayer, ...]
 
 
+Draft = tuple[tuple[str, Layer], ...]
+"""Layers that predict further tokens, each with what its names in the checkpoint start with."""
+
+
 class Stack(NamedTuple):
     """A whole model on one rank.
 
     ``everywhere`` is on each pipeline stage, such as rotary tables. ``encoder`` are the towers for images, video and
     audio with their projectors, in groups, on the first stage; None: there are some, of a kind that is not known.
     ``root`` is what names in the checkpoint start with. ``fitted_state`` is a state that no layer keeps and to which
-    blocks are fitted all the same, because the model's class could.
+    blocks are fitted all the same, because the model's class could. ``draft`` are layers for speculative decoding, on
+    the last stage; None: the model's own are not known.
     """
 
     layers: tuple[Layer, ...]
@@ -32,6 +37,12 @@ class Stack(NamedTuple):
     encoder: tuple[tuple[Module, ...], ...] | None = ()
     root: str = "model"
     fitted_state: State | None = None
+    draft: Draft | None = ()
+
+    def caches(self, start: int, end: int, *, is_last: bool) -> list[CacheLayer]:
+        """Return what the layers of a pipeline stage keep, in their order; draft layers are behind the last."""
+        drafts = [layer for _, layer in self.draft or ()] if is_last else []
+        return [cache for layer in (*self.layers[start:end], *drafts) for cache in layer.cache]
 
 
 Builder = Callable[[Config, Shard], Stack]

@@ -1,20 +1,21 @@
 """Layers that only speculate: MTP modules of a checkpoint, and EAGLE heads.
 
-They are loaded with the model, and each keeps a KV cache of its own on the last pipeline stage. Mirrors
-vllm/model_executor/models/{deepseek_mtp,qwen3_next_mtp,glm4_moe_mtp,llama_eagle,llama_eagle3}.py: a projection of
-hidden state and embedding into the model's width, then decoder layers like the model's last; embedding and head are
-shared.
+They are loaded with the model, and each keeps a KV cache of its own on the last pipeline stage. MTP modules whose shape
+is known come from ``architectures.drafts``. The others, and EAGLE heads (vllm/model_executor/models/llama_eagle.py,
+llama_eagle3.py), are taken for a projection of hidden state and embedding into the model's width, then decoder layers
+like the model's last; embedding and head are shared.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from oomedic.architectures import Layer, Stack
+from oomedic.architectures import Layer, Stack, with_draft
+from oomedic.architectures.stack import Draft as KnownDraft
 from oomedic.cache_layers import Attention, CrossAttention, State
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
 from oomedic.hf_config import number
-from oomedic.modules import Linear, Table
+from oomedic.modules import Linear, Shard, Table
 from oomedic.weights import Stage
 
 _OWN_NAMES: Final = ("qwen3_next", "qwen3_5", "mimo", "nemotron_h")
@@ -30,14 +31,19 @@ class Draft(NamedTuple):
     @property
     def layers(self) -> tuple[Layer, ...]:
         """Return the layers."""
-        return self.stack.layers[self.stage.start : self.stage.end]
+        known = tuple(layer for _, layer in self.stack.draft or ())
+        return known or self.stack.layers[self.stage.start : self.stage.end]
 
 
-def draft_of(checkpoint: Checkpoint, config: EngineConfig, stack: Stack) -> Draft | None:
+def draft_of(checkpoint: Checkpoint, config: EngineConfig, stack: Stack, shard: Shard) -> Draft | None:
     """Return the layers that the engine loads to speculate, None where it does not, or with a model of its own."""
     asked = config.value("speculative_config")
     if not isinstance(asked, Mapping):
         return None
+    if _predicts(_method(asked)):
+        known = with_draft(stack, checkpoint.config, shard).draft
+        if known:
+            return _known(known, stack, config)
     count = _layers_of(_method(asked), checkpoint)
     like = _layer_like(stack)
     if not count or like is None:
@@ -52,6 +58,16 @@ def draft_of(checkpoint: Checkpoint, config: EngineConfig, stack: Stack) -> Draf
     return Draft(only, Stage(start, start + count, is_first=False, is_last=False))
 
 
+def _known(draft: KnownDraft, stack: Stack, config: EngineConfig) -> Draft:
+    alone = config.pipeline_parallel_size > 1
+    only = Stack((), stack.first if alone else (), (), root=stack.root, draft=draft)
+    return Draft(only, Stage(0, 0, is_first=not alone, is_last=True))
+
+
+def _predicts(method: str) -> bool:
+    return method == "mtp" or method.endswith("_mtp")
+
+
 def _method(asked: Mapping[str, Any]) -> str:
     """Return the method, which vLLM tells from the draft's name where it is not given."""
     method = str(asked.get("method") or "")
@@ -62,7 +78,7 @@ def _method(asked: Mapping[str, Any]) -> str:
 def _layers_of(method: str, checkpoint: Checkpoint) -> int:
     if method in {"eagle", "eagle3"}:
         return 1
-    if method == "mtp" or method.endswith("_mtp"):
+    if _predicts(method):
         return number(checkpoint.text, "num_nextn_predict_layers", "mtp_num_hidden_layers", default=1)
     return 0
 

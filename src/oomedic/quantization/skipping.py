@@ -12,6 +12,9 @@ from typing import Final, NamedTuple
 
 _TOWER: Final = re.compile(r"vis(ion|ual)|vit\b|audio|tower|encoder|mm_projector|multi_modal|vpm")
 
+_DRAFT: Final = "mtp"
+"""Layers of multi-token prediction start with it; their numbers are not those of the decoder."""
+
 
 def skipper(entries: Iterable[str]) -> Callable[[str], bool]:
     """Return a test of module names against the entries."""
@@ -46,8 +49,9 @@ def _sorted(entries: Iterable[str]) -> _Listed:
     patterns: list[re.Pattern[str]] = []
     openings: dict[str, list[str]] = {}
     for entry in entries:
-        if entry.startswith("mtp"):
-            continue  # layers of multi-token prediction, whose numbers are not those of the decoder
+        if entry.startswith(_DRAFT) and "*" not in entry:
+            exact.add(entry)
+            continue
         short = short_name(entry)
         if entry.startswith("re:"):
             patterns.append(re.compile(entry[3:]))
@@ -66,12 +70,14 @@ def _sorted(entries: Iterable[str]) -> _Listed:
 
 def exact_skipper(entries: Iterable[str]) -> Callable[[str], bool]:
     """Return a test that heeds whole names only, as the fp8 method does."""
-    listed = {short_name(entry) for entry in entries if not entry.startswith("mtp")}
+    listed = {short_name(entry) for entry in entries}
     return lambda name: short_name(name) in listed
 
 
 def short_name(name: str) -> str:
     """Return a decoder layer's module from its number on; other names without the model's own prefix."""
+    if name.startswith(_DRAFT):
+        return name
     head, found, tail = name.partition("layers.")
     return tail if found and not _TOWER.search(head) else name.removeprefix("model.")
 
