@@ -26,7 +26,8 @@ _STEPS: Final[Mapping[str, str]] = {
     "determine_num_available_blocks": "profile_run",
     "determine_available_memory": "profile_run",
 }
-_BEFORE_LOADING_IS_DONE: Final = frozenset({"config_validation", "nccl_init", "free_memory_check", "weights_load"})
+_BEFORE_LOADING: Final = frozenset({"config_validation", "nccl_init", "free_memory_check"})
+_BEFORE_LOADING_IS_DONE: Final = _BEFORE_LOADING | {"weights_load"}
 _NO_TENSOR_OF_WEIGHTS: Final[Bytes] = 8 * GIB
 """Larger than any tensor that loading allocates at once (the stacked experts of DeepSeek-V3 on one rank: 7 GiB)."""
 
@@ -48,12 +49,19 @@ def exhaustion(evidence: Evidence) -> Exhaustion | None:
     message = _message(evidence, event)
     phase = frame_phase(event, evidence.events) or evidence.phase_of(event)
     phase = phase or _named_phase(evidence)
-    if phase in _BEFORE_LOADING_IS_DONE and event.signature == "warm_up_out_of_memory":
+    if _is_too_early(phase, event):
         phase = None  # the marks in between are cut off
     if phase is not None:
         return Exhaustion(event, phase, proven=True, message=message)
     computed = None if event.signature in _AFTER_LOADING else _computed_phase(evidence, message)
     return Exhaustion(event, computed, proven=False, message=message)
+
+
+def _is_too_early(phase: str | None, event: Event) -> bool:
+    """Tell whether an error cannot belong to the phase of the last mark: torch allocates nothing before it loads."""
+    if event.signature == "warm_up_out_of_memory":
+        return phase in _BEFORE_LOADING_IS_DONE
+    return event.signature in OOM_SIGNATURES and phase in _BEFORE_LOADING
 
 
 def pinning(evidence: Evidence) -> Event | None:

@@ -80,7 +80,8 @@ def gather(sources: Sources, catalogue: Catalogue) -> Evidence:
         return found[0]
     together = widened([evidence.assessment for evidence in assessed if evidence.assessment is not None])
     worst = next(evidence for evidence in assessed if evidence.config is together.config)
-    return worst._replace(assessment=together, versions=(release.possible[0], release.possible[-1]))
+    others = tuple(evidence for evidence in assessed if evidence is not worst)
+    return worst._replace(assessment=together, versions=(release.possible[0], release.possible[-1]), others=others)
 
 
 def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evidence:

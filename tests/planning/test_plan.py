@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from oomedic import __version__
 from oomedic.gathering import EngineOptions
+from oomedic.given import EngineArgs, Given
 from oomedic.pipeline import Library, Log, Question, diagnose_crash
 from oomedic.planning.plan import Offer
 from oomedic.remedy import SAFETIES
@@ -38,9 +39,11 @@ WRONG = {
 }
 
 
-def results(*lines, gpu=None):
-    options = EngineOptions(gpu=gpu)
-    report = diagnose_crash(Question((Log("log", ["\n".join(lines).encode()]),), options=options), LIBRARY)
+def results(*lines, gpu=None, vllm=None, **given_values):
+    options = EngineOptions(gpu=gpu, vllm=vllm)
+    command = EngineArgs({name: Given(value, "command line") for name, value in given_values.items()})
+    logs = (Log("log", ["\n".join(lines).encode()]),)
+    report = diagnose_crash(Question(logs, command=command, options=options), LIBRARY)
     return report.results
 
 
@@ -218,6 +221,24 @@ def test_without_model_and_card_few_guesses_are_offered_and_said_to_be_such():
     offers = offers_of(result)
     assert 0 < len(offers) <= 3
     assert not any(offer.verified for offer in offers)
+
+
+def test_without_a_release_an_offer_covers_all_that_remain_or_says_where_it_fails():
+    torch = TORCH.format(tried=2.0, total=22.06, free=0.5)
+    scout = {"model": "meta-llama/Llama-4-Scout-17B-16E-Instruct", "max_model_len": 32768, "gpu": "A10G"}
+    offers, known = (
+        {offer.instance.type: offer for offer in offers_of(results(torch, vllm=vllm, **scout)[0]) if offer.instance}
+        for vllm in (None, "0.20.2")
+    )
+    # 0.8.0 samples 1024 rows of 202,048 entries on every card, 38 bytes each: 5.5 GiB more than later releases on A100
+    assert failing(offers["p4d.24xlarge"]) == ["0.8.0"]
+    assert offers["p4d.24xlarge"].after.certainty == "edge"
+    assert failing(offers["p4de.24xlarge"]) == failing(known["p4d.24xlarge"]) == []
+    assert offers["p4de.24xlarge"].after.budget.item("activation").high > 1024 * 202048 * 38
+
+
+def failing(offer):
+    return [claim.parameters["release"] for claim in offer.cost if claim.message == "plan.not-in-release"]
 
 
 def test_a_crash_that_is_not_recognised_gets_no_plan():

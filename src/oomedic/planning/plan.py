@@ -7,7 +7,7 @@ unknown).
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.assessment import Assessment, calibrate
 from oomedic.cause import Cause
@@ -18,6 +18,7 @@ from oomedic.exhaustion import exhaustion, shortage
 from oomedic.finding import Finding
 from oomedic.instance import Instance
 from oomedic.memory.budget import Budget
+from oomedic.planning.releases import assessed, in_every_release
 from oomedic.remedy import SAFETIES, Catalogued, Change, Proposal, Remedy, Safety
 from oomedic.units import Bytes
 
@@ -78,7 +79,7 @@ def make_plan(
     evidence: Evidence, finding: Finding, cause: Cause, remedies: Iterable[Remedy], catalogue: Catalogued
 ) -> Plan:
     """Propose, re-compute, choose."""
-    evidence = settled(evidence, finding)
+    evidence = settled(evidence, finding)._replace(others=tuple(settled(each, finding) for each in evidence.others))
     known = {remedy.code: remedy for remedy in remedies}
     offers: list[Offer] = []
     rejected: list[Rejected] = []
@@ -190,7 +191,7 @@ def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Re
     if evidence.config is None or evidence.assessment is None or _changes_nothing(proposal):
         return offer
     try:
-        after = _assessed(proposal.changes, proposal, evidence)
+        after = assessed(proposal.changes, proposal, evidence)
         if after.phase == "kv_check" and after.kv is not None and remedy.code not in _WHOLE:
             offer, after = _with_shorter_requests(offer, proposal, evidence, after)
     except OomedicError:
@@ -198,7 +199,9 @@ def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Re
     if after.outcome == "crashes" and proposal.proof is None:
         return Rejected(remedy.code, _shortfall(after, proposal))
     if after.outcome == "starts":
-        return offer._replace(after=after)
+        spread = in_every_release(after, offer.changes, proposal, evidence)
+        cost = offer.cost if spread.fails is None else (*offer.cost, spread.fails)
+        return offer._replace(after=spread.after, cost=cost)
     return None if proposal.gpu or proposal.checkpoint else offer
 
 
@@ -211,18 +214,7 @@ def _with_shorter_requests(
         return offer, after
     changes = (*offer.changes, Change("max_model_len", before, length, "FIX101"))
     cost = (*offer.cost, claim("FIX101.cost", after=length))
-    return offer._replace(changes=changes, cost=cost), _assessed(changes, proposal, evidence)
-
-
-def _assessed(changes: Iterable[Change], proposal: Proposal, evidence: Evidence) -> Assessment:
-    if evidence.config is None:
-        raise AssertionError(evidence)
-    values: dict[str, Any] = {
-        change.target: change.after
-        for change in changes
-        if change.target not in {"model", "gpu", "manual"} and not change.target.startswith("env.")
-    }
-    return evidence.assess(evidence.config.replaced(values), proposal.checkpoint, proposal.gpu)
+    return offer._replace(changes=changes, cost=cost), assessed(changes, proposal, evidence)
 
 
 def _changes_nothing(proposal: Proposal) -> bool:
