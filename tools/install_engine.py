@@ -25,7 +25,7 @@ def main() -> int:
     folder = engines() / f"{PACKAGE}-{release(pins.decode())}-{hashlib.sha256(pins).hexdigest()[:8]}"
     ready = folder / ".ready"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as guard:
+    with folder.with_name(f"{folder.name}.lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # two runs on one machine install it once
         if not ready.exists():
             shutil.rmtree(folder, ignore_errors=True)
