@@ -34,10 +34,15 @@ _TRIES = 4
 
 
 @remedy("FIX109", "kv-cache-memory-bytes", safety="trade-off")
-def propose(evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Name the printed pool less what was missing, and smaller ones."""
+def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Name the printed pool less what was missing; a size that was given and is too small for one request, enlarged."""
     config, pool = evidence.config, evidence.known.pool
-    if config is None or pool is None or config.rules.version < _SINCE:
+    if config is None or config.rules.version < _SINCE:
+        return
+    if finding.phase == "kv_check":
+        yield from _enough_for_one(evidence)
+        return
+    if pool is None:
         return
     found = exhaustion(evidence)
     missing = shortage(found.message) if found else None
@@ -49,3 +54,12 @@ def propose(evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> It
         changes = set_argument(evidence, "FIX109", kv_cache_memory_bytes=whole)
         yield Proposal(changes, claim("FIX109.cost", after=whole, before=pool.value))
         after -= 2 * _MARGIN
+
+
+def _enough_for_one(evidence: Evidence) -> Iterator[Proposal]:
+    given = evidence.config.integer("kv_cache_memory_bytes") if evidence.config else 0
+    needed = evidence.assessment.kv.needed if evidence.assessment and evidence.assessment.kv else None
+    if given and needed is not None and needed > given:
+        whole = (needed // MIB + 2) * MIB  # a block is kept back
+        changes = set_argument(evidence, "FIX109", kv_cache_memory_bytes=whole)
+        yield Proposal(changes, claim("FIX109.cost", after=whole, before=given))

@@ -40,7 +40,7 @@ _USUAL: Final = (("fp8", 8, "-FP8", (7, 5)), ("gptq", 4, "-GPTQ-Int4, -AWQ", (6,
 def propose(evidence: Evidence, _finding: Finding, catalogue: Catalogued) -> Iterator[Proposal]:
     """Name the catalogue's quantised checkpoints of the model, those with the most bits first; else the usual kinds."""
     checkpoint, config = evidence.checkpoint, evidence.config
-    if checkpoint is None or config is None:
+    if checkpoint is None or config is None or evidence.known.other_weights:
         return
     variants = catalogue.variants_of(checkpoint)
     for variant in variants:

@@ -36,6 +36,8 @@ _STEP = 0.01
 @remedy("FIX102", "raise-gpu-memory-utilization", safety="safe")
 def propose(evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Name the smallest share that leaves enough for one request, up to what the card has free."""
+    if evidence.config is not None and evidence.config.integer("kv_cache_memory_bytes"):
+        return  # the pool has a size of its own
     current = evidence.config.utilization if evidence.config else None
     for share in _shares(evidence, current):
         if current is None or share > current:
