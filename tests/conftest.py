@@ -1,6 +1,7 @@
 import io
 import json
 import lzma
+import os
 import sys
 import tarfile
 import tomllib
@@ -14,6 +15,7 @@ from oomedic.signatures import Signatures
 
 TESTS = Path(__file__).parent
 DATA = TESTS.parent / "src/oomedic/data"
+os.environ["OOMEDIC_LANG"] = "en"  # whatever the locale of who runs the tests; processes that tests start inherit it
 
 
 @pytest.fixture(scope="session")

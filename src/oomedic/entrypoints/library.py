@@ -23,6 +23,7 @@ from oomedic.sources.builtin import load
 from oomedic.sources.compression import decompressed
 from oomedic.sources.files import open_log, read_checkpoint, read_manifest
 from oomedic.sources.hub import from_environment
+from oomedic.sources.languages import asked_for, page_words
 from oomedic.units import parse_size
 
 if TYPE_CHECKING:
@@ -162,13 +163,14 @@ def plan(
     return plan_instances(question, _library(catalogue, offline=offline), order)
 
 
-def explain(code: str) -> str:
-    """Return the page of a cause or remedy as Markdown.
+def explain(code: str, lang: str = "en") -> str:
+    """Return the page of a cause or remedy as Markdown, in English where the language is not there.
 
     Raises:
         UnknownName: ``code-unknown``, with the ``nearest`` codes.
     """
-    return as_markdown(load().page(code))
+    language = asked_for((f"--lang={lang}",), {})
+    return as_markdown(load(language).page(code), page_words(language))
 
 
 def _library(catalogue: Catalogue, *, offline: bool) -> Library:

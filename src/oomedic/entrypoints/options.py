@@ -6,10 +6,13 @@ import sys
 from collections.abc import Callable, Sequence
 
 from oomedic import __version__
+from oomedic.sources.languages import ENGLISH, PSEUDO, asked_for, languages
 
 TYPE_CHECKING = False  # see oomedic.entrypoints.cli
 if TYPE_CHECKING:
     from typing import NoReturn
+
+    Finish = Callable[[str, argparse.ArgumentParser], None]
 
 _WIDEST = 118
 _BESIDE_THE_LOG = (
@@ -24,6 +27,8 @@ _CONFIDENCES = ("certain", "likely", "possible", "never")
 class _Parser(argparse.ArgumentParser):
     """An argparse parser whose refusal ends with status 2 and one line."""
 
+    refusal = "%(prog)s: %(message)s\n         see %(prog)s --help\n"
+
     def _get_formatter(self) -> argparse.HelpFormatter:
         # argparse asks shutil for the width, even where nothing is printed; that import takes 5 ms
         return argparse.HelpFormatter(prog=self.prog, width=_width())
@@ -31,18 +36,34 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> "NoReturn":
         from oomedic.redaction import redact  # only where a word is refused, and quoted
 
-        self.exit(2, f"{self.prog}: {redact(message)}\n         see {self.prog} --help\n")
+        self.exit(2, self.refusal % {"prog": self.prog, "message": redact(message)})
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Read a command line; what stands after ``--`` is the engine's own and kept in ``engine``."""
     own, engine = _split(words)
-    if own and own[0] in _COMMANDS:
-        options = _command(own[0]).parse_args(own[1:])
-        options.command = own[0]
+    own = _language_last(own)
+    language = asked_for(own, os.environ)
+    if language == ENGLISH:
+        options = _parsed(own)
     else:
-        options = _program().parse_args(own)
+        from oomedic.entrypoints.help_texts import parsed_in  # only where another language is asked for
+
+        options = parsed_in(language, lambda finish: _parsed(own, finish))
     options.engine = engine
+    options.lang = language
+    return options
+
+
+def _parsed(own: list[str], finish: "Finish | None" = None) -> argparse.Namespace:
+    """Read our own words; ``finish`` is told each parser and its command before it reads."""
+    name = own[0] if own and own[0] in _COMMANDS else ""
+    parser = _command(name) if name else _program()
+    if finish:
+        finish(name, parser)
+    options = parser.parse_args(own[1:] if name else own)
+    if name:
+        options.command = name
     return options
 
 
@@ -60,6 +81,14 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(words[:at]), list(words[at + 1 :])
 
 
+def _language_last(own: list[str]) -> list[str]:
+    """Put a language that stands before the command behind it, with the command's other options."""
+    if not own or not own[0].startswith("--lang"):
+        return own
+    width = 1 if "=" in own[0] else 2
+    return [*own[width:], *own[:width]]
+
+
 def program() -> str:
     """Return how the program was called: as a kubectl plugin it shows ``kubectl oomedic``."""
     name = os.path.basename(sys.argv[0])
@@ -73,6 +102,7 @@ def _program() -> _Parser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"oomedic {__version__}")
+    _language(parser)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (purpose, _, _) in _COMMANDS.items():
         commands.add_parser(name, help=purpose, add_help=False)
@@ -224,12 +254,22 @@ def _prices(parser: argparse.ArgumentParser) -> None:
 def _common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("common options")
     group.add_argument("-o", "--output", choices=("text", "json", "yaml", "markdown"), default="text")
-    group.add_argument("--lang", choices=("en",), default="en", help="language of the report")
+    _language(group)
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     group.add_argument("--data", metavar="DIR", help="your own gpus.toml, instances.toml, models/*.toml, …")
     group.add_argument("--offline", action="store_true", help="ask no hub for a model that is not known")
     group.add_argument("-v", "--verbose", action="count", default=0, help="show every setting and its origin too")
     group.add_argument("-q", "--quiet", action="store_true", help="print only what each result comes to")
+
+
+def _language(parser: argparse._ActionsContainer) -> None:
+    known = languages()
+    parser.add_argument(
+        "--lang",
+        choices=(*known, PSEUDO),
+        metavar=f"{{{','.join(known)}}}",
+        help="language of what is said; else OOMEDIC_LANG, else the locale",
+    )
 
 
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {

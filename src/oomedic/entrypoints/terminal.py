@@ -4,8 +4,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from oomedic.entrypoints.colours import colours
+from oomedic.reports.numbers import numbers_of
 from oomedic.reports.phrases import Phrasebook
 from oomedic.sources.builtin import load
+from oomedic.sources.languages import numbers_row
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,7 +21,7 @@ _DECIMAL = ("GB", "MB", "KB", "TB")
 
 def catalogue(options: "Namespace") -> "Catalogue":
     """Return the facts, with the user's own where a directory is given."""
-    found = load()
+    found = load(options.lang)
     if not getattr(options, "data", None):
         return found
     from pathlib import Path  # only where a directory is given
@@ -32,7 +34,9 @@ def catalogue(options: "Namespace") -> "Catalogue":
 def phrasebook(options: "Namespace") -> Phrasebook:
     """Return the sentences, with GB beside GiB when a size was given in GB."""
     given = (getattr(options, name, None) or "" for name in ("gpu_memory", "weights", "kv_cache_memory"))
-    return Phrasebook(load().messages(), decimal=any(size.strip().upper().endswith(_DECIMAL) for size in given))
+    in_gb = any(size.strip().upper().endswith(_DECIMAL) for size in given)
+    numbers = numbers_of(numbers_row(options.lang))
+    return Phrasebook(load(options.lang).messages(), decimal=in_gb, numbers=numbers)
 
 
 def show(report: "Report", options: "Namespace", facts: "Catalogue") -> None:

@@ -9,26 +9,32 @@ if TYPE_CHECKING:
     from typing import Any
 
 Page = Mapping[str, "Any"]
+LISTS = ("helps", "worsens", "useless")
+"""Lists of remedies that stand below a cause."""
 
 
-def as_text(page: Page, pen: Pen) -> str:
-    """Return the page for a terminal."""
+def as_text(page: Page, pen: Pen, words: Mapping[str, str] | None = None) -> str:
+    """Return the page for a terminal; ``words`` are its headings in another language than English."""
     lines = [pen.paint(f"{page['code']} {page['name']}", "bold"), "", page["title"], "", page["intro"]]
     for heading, body in page["sections"].items():
-        lines += ["", pen.paint(heading, "bold"), body]
-    return "\n".join([*lines, *_helps(page)]) + "\n"
+        lines += ["", pen.paint(_word(heading, words), "bold"), body]
+    return "\n".join([*lines, *_helps(page, words)]) + "\n"
 
 
-def as_markdown(page: Page) -> str:
-    """Return the page as Markdown."""
+def as_markdown(page: Page, words: Mapping[str, str] | None = None) -> str:
+    """Return the page as Markdown; ``words`` as in ``as_text``."""
     lines = [f"# {page['code']} {page['name']}", "", page["title"], "", page["intro"]]
     for heading, body in page["sections"].items():
-        lines += ["", f"## {heading}", "", body]
-    return "\n".join([*lines, *_helps(page)]) + "\n"
+        lines += ["", f"## {_word(heading, words)}", "", body]
+    return "\n".join([*lines, *_helps(page, words)]) + "\n"
 
 
-def _helps(page: Page) -> list[str]:
+def _helps(page: Page, words: Mapping[str, str] | None) -> list[str]:
     arguments = page.get("arguments", {})
-    rows = [(name, arguments.get(name, ())) for name in ("helps", "worsens", "useless")]
-    shown = [f"{name}: {', '.join(codes)}" for name, codes in rows if codes]
+    rows = [(name, arguments.get(name, ())) for name in LISTS]
+    shown = [f"{_word(name, words)}: {', '.join(codes)}" for name, codes in rows if codes]
     return ["", *shown] if shown else []
+
+
+def _word(name: str, words: Mapping[str, str] | None) -> str:
+    return words.get(name, name) if words else name

@@ -6,16 +6,18 @@ from typing import Any
 
 from oomedic.claim import Claim
 from oomedic.errors import OomedicError
+from oomedic.reports.numbers import PLURAL, Numbers
 from oomedic.units import gib
 
 
 class Phrasebook:
     """Renders messages of one language. ``decimal`` shows GB beside GiB, when the user gave sizes so."""
 
-    def __init__(self, messages: Mapping[str, str], *, decimal: bool = False) -> None:
-        """Take the texts by their ids."""
+    def __init__(self, messages: Mapping[str, str], *, decimal: bool = False, numbers: Numbers | None = None) -> None:
+        """Take the texts by their ids, and how the language writes numbers; English without it."""
         self._messages = messages
-        self._formatter = _Sizes(messages.get("label.none", "–"), decimal=decimal)
+        self._numbers = numbers or Numbers()
+        self._formatter = _Sizes(messages.get("label.none", "–"), self._numbers, decimal=decimal)
 
     def say(self, claim: Claim) -> str:
         """Render a claim; a message that the catalogue lacks shows its id and parameters."""
@@ -42,27 +44,41 @@ class Phrasebook:
         """Write a size, in the user's unit beside GiB where that was another one."""
         return self._formatter.format_field(size, "gib")
 
+    def number(self, number: float, form: str) -> str:
+        """Write a number in one of Python's formats, such as ``.2f``, with the signs of the language."""
+        return self._numbers.written(format(number, form))
+
 
 class _Sizes(Formatter):
-    """Adds the formats ``gib`` for bytes and ``billions`` for parameters, and writes what is not known as a dash."""
+    """Adds the formats ``gib`` for bytes, ``billions`` for parameters and ``plural``; what is not known is a dash."""
 
-    def __init__(self, none: str, *, decimal: bool) -> None:
+    def __init__(self, none: str, numbers: Numbers, *, decimal: bool) -> None:
         self._none = none
+        self._numbers = numbers
         self._decimal = decimal
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith(PLURAL):
+            return self._numbers.form(value, format_spec.removeprefix(PLURAL).split("|"))
         if value is None:
             return "–"
-        if format_spec == "gib":
-            text = gib(value)
-            return f"{text} ({value / 1e9:.1f} GB)" if self._decimal and abs(value) >= 1e8 else text
-        if format_spec == "billions":
-            return f"{value / 1e9:.0f}B" if value >= 1e10 else f"{value / 1e9:.1f}B"
         if isinstance(value, tuple):
             return ", ".join(map(str, value)) or self._none
+        return self._figure(value, format_spec)
+
+    def _figure(self, value: Any, form: str) -> str:
+        """Write a figure with the language's signs; the value of an argument, which has no format, as it is given."""
+        if form == "gib":
+            text = gib(value)
+            return self._numbers.written(
+                f"{text} ({value / 1e9:.1f} GB)" if self._decimal and abs(value) >= 1e8 else text
+            )
+        if form == "billions":
+            return self._numbers.written(f"{value / 1e9:.0f}B" if value >= 1e10 else f"{value / 1e9:.1f}B")
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 100_000:
-            return f"{value:,}"
-        return format(value, format_spec)
+            return self._numbers.written(f"{value:,}")
+        text = format(value, form)
+        return self._numbers.written(text) if form else text
 
 
 class _Shown(dict[str, Any]):

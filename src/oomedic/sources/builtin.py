@@ -9,7 +9,7 @@ from oomedic.errors import InputError, OomedicError
 from oomedic.gpu import gpu_of
 from oomedic.instance import labels_of
 from oomedic.model_table import model_of
-from oomedic.sources.index import read_part
+from oomedic.sources.languages import ENGLISH, reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def load() -> Catalogue:
-    """Return the catalogue of the compiled index; its files are read when they are needed."""
-    return Catalogue(read_part)
+def load(language: str = ENGLISH) -> Catalogue:
+    """Return the catalogue of the compiled index in a language; its files are read when they are needed."""
+    return Catalogue(reader(language))
 
 
 def extra_data(directory: "Path") -> dict[str, list[Row]]:

@@ -1,10 +1,18 @@
 """The files of the compiled index. Nothing heavy is imported here: `oomedic explain` needs no more than this."""
 
-import os.path
+import os
 
 from oomedic.errors import InputError
 
 _INDEX = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "index")
+
+
+def index_names() -> list[str]:
+    """Return the names of the files of the index; none where there is no index."""
+    try:
+        return os.listdir(_INDEX)
+    except OSError:
+        return []
 
 
 def read_part(name: str) -> bytes:

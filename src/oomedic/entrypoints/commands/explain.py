@@ -9,7 +9,7 @@ import sys
 from oomedic.entrypoints.colours import colours
 from oomedic.reports.draw import Pen
 from oomedic.reports.page import Page, as_markdown, as_text
-from oomedic.sources.index import read_part
+from oomedic.sources.languages import page_words, reader
 
 TYPE_CHECKING = False  # see oomedic.entrypoints.cli
 if TYPE_CHECKING:
@@ -23,16 +23,18 @@ def run(options: "Namespace") -> int:
         from oomedic.entrypoints.terminal import as_data  # only for programs
 
         sys.stdout.write(as_data(page, options.output))
-    elif options.output == "markdown":
-        sys.stdout.write(as_markdown(page))
+        return 0
+    words = page_words(options.lang)
+    if options.output == "markdown":
+        sys.stdout.write(as_markdown(page, words))
     else:
-        sys.stdout.write(as_text(page, Pen(colour=colours(options))))
+        sys.stdout.write(as_text(page, Pen(colour=colours(options)), words))
     return 0
 
 
 def _page(options: "Namespace") -> Page:
     """Return the page of a code or a name; one that is not known is refused with the nearest ones."""
-    pages: dict[str, Page] = json.loads(read_part("pages.json"))
+    pages: dict[str, Page] = json.loads(reader(options.lang)("pages.json"))
     wanted = options.code.strip().lower()
     for code, page in pages.items():
         if wanted in {code.lower(), page["name"]}:
