@@ -1,13 +1,17 @@
+import http.server
 import itertools
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from plane.case import ARGS, CARD, CRASHES, PREVIOUS
 from plane.control_plane import ControlPlane
+from plane.fake_engine import FakeEngine
 from plane.instance_types import instance_types
-from plane.objects import gpu_node
+from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace
 
 HERE = Path(__file__).parent
 NUMBERS = itertools.count(1)
@@ -72,3 +76,43 @@ def oomedic(plane):
         return done.returncode, done.stdout, done.stderr
 
     return call
+
+
+@pytest.fixture(scope="session")
+def engine_port():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), FakeEngine)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def make(plane, namespace, tmp_path, engine_port):
+    """Make a crash-looping Deployment on a node of its own with one GPU."""
+    node = f"one-gpu-{namespace}"
+    plane.create(gpu_node(node, CARD, instance_type="workstation", gpus=1))
+    (tmp_path / "previous").write_text(as_container_log(PREVIOUS), encoding="utf-8")
+    (tmp_path / "current").write_text(as_container_log("INFO GPU KV cache size: 111,456 tokens"), encoding="utf-8")
+    plane.create(
+        logs_of_namespace(namespace, tmp_path / "current", tmp_path / "previous"),
+        {
+            "apiVersion": "kwok.x-k8s.io/v1alpha1",
+            "kind": "ClusterPortForward",
+            "metadata": {"name": f"forward-{namespace}"},
+            "spec": {
+                "selector": {"matchNamespaces": [namespace]},
+                "forwards": [{"ports": [8000], "target": {"address": "127.0.0.1", "port": engine_port}}],
+            },
+        },
+    )
+
+    def made(args=ARGS, annotations=CRASHES, **spec):
+        selector = {"kubernetes.io/hostname": node}
+        plane.create(deployment("qwen", namespace, args, annotations, nodeSelector=selector, **spec))
+        eventually(lambda: plane.crash_looping(namespace))
+        return namespace
+
+    yield made
+    plane.kubectl("delete", "deploy/qwen", "-n", namespace, "--ignore-not-found", "--wait=false")
+    plane.kubectl("delete", "node", node)

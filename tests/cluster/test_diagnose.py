@@ -5,26 +5,18 @@ from pathlib import Path
 
 import pytest
 import yaml
+from plane.case import ARGS, CARD, CRASHES, PREVIOUS
 from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace
 
 ROOT = Path(__file__).parents[2]
 ROLE = ROOT / "deploy/rbac/diagnose.yaml"
-# tests/cases/crashes.jsonl, gh-club-3090-35: what is printed; 90000 tokens are confirmed to start on the same card
-PREVIOUS = (
-    "ValueError: To serve at least one request with the model's max seq len (180000), 3.05 GiB KV cache is needed, "
-    "which is larger than the available KV cache memory (2.17 GiB). Based on the available memory, the estimated "
-    "maximum model length is 111456.\n"
-)
-ARGS = ["--model=Qwen/Qwen3.6-27B", "--max-model-len=180000"]
 SELECTOR = {"kubernetes.io/hostname": "rtx-3090"}
-CRASHES = {"oomedic.test/crashes-with": "--max-model-len=180000"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def node_of_the_case(plane):
     """A node with the card of the case; three, for the pods of earlier tests are still on their way out."""
-    card = {"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-3090", "nvidia.com/gpu.memory": "24576"}
-    plane.create(gpu_node("rtx-3090", card, instance_type="workstation", gpus=3))
+    plane.create(gpu_node("rtx-3090", CARD, instance_type="workstation", gpus=3))
     yield
     plane.kubectl("delete", "node", "rtx-3090")
 

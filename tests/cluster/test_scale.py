@@ -7,8 +7,8 @@ import sys
 import time
 
 import pytest
+from plane.case import ARGS, CRASHES, PREVIOUS
 from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace
-from test_diagnose import ARGS, CRASHES, PREVIOUS
 
 HEALTHY, CRASHING = 950, 50
 

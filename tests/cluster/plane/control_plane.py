@@ -90,20 +90,29 @@ class ControlPlane:
                     return pod
         return None
 
+    def spec(self, namespace: str) -> Any:
+        """Return the spec of the Deployment of a namespace."""
+        return self.read("deploy", "-n", namespace)["items"][0]["spec"]
+
     def create(self, *objects: dict[str, Any], user: str = ADMIN) -> None:
         """Create objects, status included: a plain apply would drop it."""
         self.kubectl("create", "-f", "-", given={"apiVersion": "v1", "kind": "List", "items": objects}, user=user)
 
-    def ask(self, method: str, path: str, body: bytes | None = None, user: str = ADMIN) -> Any:
+    def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "application/json") -> Any:
         """Send one request to the API server: what kubectl does in a tenth of the time.
 
         Raises:
             urllib.error.HTTPError: when it refuses.
         """
-        headers = {"Authorization": f"Bearer {user}-token", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {ADMIN}-token", "Content-Type": kind}
         request = urllib.request.Request(f"{self.server}{path}", body, headers, method=method)
         with urllib.request.urlopen(request, context=self._trust, timeout=60) as answer:
             return json.load(answer)
+
+    def patch_status(self, namespace: str, pod: str, change: dict[str, Any]) -> None:
+        """Change the status of a pod, as a kubelet does."""
+        place = f"/api/v1/namespaces/{namespace}/pods/{pod}/status"
+        self.ask("PATCH", place, json.dumps(change).encode(), "application/strategic-merge-patch+json")
 
     def install_crds(self, *modules: str) -> None:
         """Install the definitions of some modules and wait until they serve; what is installed stays as it is."""
@@ -114,6 +123,7 @@ class ControlPlane:
             try:
                 self.ask("POST", _CRDS, definition)
             except urllib.error.HTTPError as refused:
+                refused.close()
                 if refused.code != HTTPStatus.CONFLICT:
                     raise
         for name in names:

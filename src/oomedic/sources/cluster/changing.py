@@ -12,9 +12,10 @@ from oomedic.sources.cluster.kinds import Kind
 
 _MANAGER: Final = "oomedic"
 _JSON_PATCH: Final = {"Content-Type": "application/json-patch+json"}
-_CONFLICT: Final = frozenset((409, 422))
+_CONFLICT: Final = 409
 _FORBIDDEN: Final = 403
-_TESTED: Final = ("test operation", "testing value", "testing path", "test failed", "the object has been modified")
+_REJECTED: Final = "the server rejected our request due to an error in our request"
+"""All that the API server says when a test does not hold; every other error of a request it explains."""
 
 
 async def change(
@@ -46,6 +47,6 @@ def _refusal(answer: Answer, kind: Kind, target: Reference) -> ClusterError:
     if answer.status == _FORBIDDEN:
         rule = Refused("", "patch", kind.group, kind.plural, target.namespace).rule
         return ClusterError("change-forbidden", resource=kind.plural, namespace=target.namespace or "*", rule=rule)
-    tested = any(words in answer.message for words in _TESTED)
-    slug = "change-conflict" if answer.status == 409 or (answer.status in _CONFLICT and tested) else "change-refused"
+    conflict = answer.status == _CONFLICT or answer.message == _REJECTED
+    slug = "change-conflict" if conflict else "change-refused"
     return ClusterError(slug, target=str(target), reason=answer.message)

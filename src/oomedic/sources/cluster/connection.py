@@ -203,25 +203,34 @@ async def connect(access: Access) -> Connection:
     Raises:
         ClusterError: ``cluster-credentials`` when nothing says where the cluster is, or as ``Connection.ask``.
     """
+    for attempt in range(_TRIES):
+        try:
+            return Connection(await _api(access), access)
+        except kr8s.ServerError as error:
+            status = error.response.status_code if error.response is not None else 0
+            if status not in _BUSY | _FAULTY or attempt == _TRIES - 1:
+                slug = "cluster-unauthorized" if status == 401 else "cluster-refused"
+                raise ClusterError(slug, server=_server(error), status=status, reason=str(error)) from error
+            after = error.response.headers.get("Retry-After") if error.response is not None else None
+            await asyncio.sleep(_pause(attempt, after))
+    raise AssertionError  # the last try returns or raises
+
+
+async def _api(access: Access) -> Any:
     with warnings.catch_warnings():
         # releases of Kubernetes newer than those that kr8s lists; only long-stable APIs are used
         warnings.simplefilter("ignore")
         try:
-            api = await kr8s.asyncio.api(
+            return await kr8s.asyncio.api(
                 kubeconfig=access.kubeconfig, context=access.context, namespace=access.namespace
             )
         except kr8s.APITimeoutError as error:
             raise ClusterError("cluster-slow", server="", seconds=int(_TIMEOUT_S)) from error
-        except kr8s.ServerError as error:
-            status = error.response.status_code if error.response is not None else 0
-            slug = "cluster-unauthorized" if status == 401 else "cluster-refused"
-            raise ClusterError(slug, server=_server(error), status=status, reason=str(error)) from error
         except httpx.HTTPError as error:
             raise ClusterError("cluster-unreachable", server=_server(error), reason=_reason(error)) from error
         except (ValueError, KeyError, OSError) as error:
             where = access.kubeconfig or "KUBECONFIG, ~/.kube/config"
             raise ClusterError("cluster-credentials", where=where, reason=_reason(error)) from error
-    return Connection(api, access)
 
 
 def _split(path: str) -> tuple[str, str]:
