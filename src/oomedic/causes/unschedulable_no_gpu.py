@@ -5,18 +5,24 @@ The pod waits for GPUs that no node has free, or its selectors and taints exclud
 What you see
 ------------
 Events: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu", "node(s) had untolerated taint", "didn't match Pod's node
-affinity/selector", "no instance type satisfied resources", "Allocate failed due to requested number of devices unavailable".
+affinity/selector", "no instance type satisfied resources", "Allocate failed due to requested number of devices unavailable";
+of Karpenter "all available instance types exceed limits for nodepool", "did not tolerate taint"; of EC2 "VcpuLimitExceeded"
+and "InsufficientInstanceCapacity".
 
 Why it happens
 --------------
 All GPUs are taken, often by the pod's own predecessor during a rolling update (the new pod waits for the GPU of the old one, which
 waits for the new pod). The device plugin does not run, or calls the resource by another name. GPU nodes are tainted and the pod
-does not tolerate it. Karpenter has no instance type with that many GPUs.
+does not tolerate it. Karpenter has no instance type with that many GPUs, or its pool has reached its limit. EC2 has no such
+machine left, which passes, or the account's quota of processors for GPU machines is used up (often it is 0), which does not.
 
 Example
 -------
     $ oomedic diagnose -
     Warning  FailedScheduling  1m  default-scheduler  0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
+
+    $ oomedic diagnose -
+    Warning  InsufficientCapacityError  NodeClaim gpu-x7k2q event: creating instance, insufficient capacity, with fleet error(s), VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit of 0 allows for the instance bucket that the specified instance type belongs to.
 
 Not this
 --------
@@ -38,10 +44,11 @@ All releases.
 
 Says
 ----
-resource: No node has enough free {resource} for the pod.
 nodes: The nodes that have GPUs are excluded by a taint, a selector or an affinity.
 strategy: The rollout strategy may keep the old pod's GPU until the new pod is ready: {strategy}.
 """
+
+from typing import Final
 
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
@@ -49,28 +56,42 @@ from oomedic.evidence import Evidence
 from oomedic.failures import start_failure
 from oomedic.fields import line_of, text
 from oomedic.finding import Finding
+from oomedic.placement.unplaced import ORDER, Unplaced, read_unplaced
+from oomedic.signatures import Event
+
+_REFUSALS: Final = ("gpu_unschedulable", "pod_unschedulable", "node_not_launched")
 
 
 @cause(
     "POD105",
     "unschedulable-no-gpu",
-    reads=("gpu_unschedulable", "pod_unschedulable"),
+    reads=_REFUSALS,
     helps=("FIX410", "FIX404", "FIX413", "FIX303"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108"),
     worsens=("FIX301",),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the scheduler's events."""
-    event = start_failure(evidence, "gpu_unschedulable", "pod_unschedulable")
+    event = start_failure(evidence, *_REFUSALS)
     if event is None:
         return None
-    resource = text(event, "resource")
-    said = (
-        claim("POD105.resource", line_of(event), resource=resource)
-        if resource
-        else claim("POD105.nodes", line_of(event))
-    )
-    return Finding("POD105", "unschedulable-no-gpu", "certain", (said, *_strategy(evidence)), event.line, "other")
+    found, reason = _most_telling(evidence, event)
+    if reason is None:
+        said: tuple[Claim, ...] = (claim("POD105.nodes", line_of(event)),)
+    else:
+        said = (reason.says()._replace(where=line_of(found)), reason.next_step())
+    return Finding("POD105", "unschedulable-no-gpu", "certain", (*said, *_strategy(evidence)), found.line, "other")
+
+
+def _most_telling(evidence: Evidence, first: Event) -> tuple[Event, Unplaced | None]:
+    """Return the reason that tells most of all events: what the cloud refused explains why every node is full."""
+    reasons = [
+        (reason, event)
+        for event in evidence.all(*_REFUSALS)
+        for reason in read_unplaced(text(event, "message") or event.quote)
+    ]
+    reason, event = min(reasons, key=lambda pair: ORDER.index(pair[0].kind), default=(None, first))
+    return event, reason
 
 
 def _strategy(evidence: Evidence) -> tuple[Claim, ...]:

@@ -143,6 +143,8 @@ def _concerns(happening: Happening, about: About) -> bool:
     kind, _, name = (happening.about or "").partition("/")
     if not name or kind.lower() == "node":
         return True
+    if kind.lower() in {"nodeclaim", "nodepool"}:
+        return about.pod is None or about.pod.node is None  # a pod that has its node waits for no other
     if about.pod is not None:
         owner = (about.pod.owner or "").partition("/")[2]
         return name in {about.pod.name, owner} or bool(about.workload and name.startswith(about.workload))
