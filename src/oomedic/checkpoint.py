@@ -74,7 +74,7 @@ class Checkpoint(NamedTuple):
         return is_known(self.config)
 
     def scheme(
-        self, quantization: str | None, element_bytes: int, release: Mapping[str, Any], capability: int
+        self, quantization: str | None, element_bytes: int, release: Mapping[str, Any], capability: tuple[int, int]
     ) -> Scheme | None:
         """Return how the weights are stored (see ``scheme_of``), None when the method is not known."""
         return scheme_of(self.config, quantization, element_bytes, self.id, release=release, capability=capability)

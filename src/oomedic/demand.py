@@ -108,7 +108,7 @@ def cache_settings(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None
     use = _cache_use(config)._replace(
         model_type=str(checkpoint.text.get("model_type")),
         model_bytes=checkpoint.element_bytes(config.value("dtype")),
-        capability=_capability(gpu),
+        capability=_capability(gpu)[0],
         sparse=bool(checkpoint.text.get("index_topk")),
     )
     scheme = _scheme(checkpoint, config, gpu)
@@ -174,9 +174,9 @@ def _stage_demand(
     )
 
 
-def _capability(gpu: Gpu | None) -> int:
-    """Return the major compute capability; of a card that is not known, the one most used."""
-    return gpu.capability[0] if gpu is not None and gpu.capability else 9
+def _capability(gpu: Gpu | None) -> tuple[int, int]:
+    """Return the compute capability; of a card that is not known, Hopper's."""
+    return gpu.capability if gpu is not None and gpu.capability else (9, 0)
 
 
 def _scheme(checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None) -> Scheme | None:
@@ -229,7 +229,7 @@ def _estimated(checkpoint: Checkpoint, config: EngineConfig) -> Figure | None:
 
 
 def _offloaded(figure: Figure, config: EngineConfig) -> Figure:
-    offload = round(float(config.value("cpu_offload_gb") or 0) * GIB)
+    offload = round(config.number("cpu_offload_gb") * GIB)
     return figure.minus(exactly(min(offload, figure.value), "computed", "cpu_offload_gb")) if offload else figure
 
 

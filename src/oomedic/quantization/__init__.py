@@ -53,7 +53,7 @@ def scheme_of(
     name: str = "",
     *,
     release: Mapping[str, Any] = NEWEST,
-    capability: int = 9,
+    capability: tuple[int, int] = (9, 0),
 ) -> Scheme | None:
     """Return how the weights of a checkpoint are stored on the GPU, None when the method is not known.
 
@@ -63,7 +63,7 @@ def scheme_of(
         element_bytes: size of an unquantised element.
         name: id or file name, which tells the mix of a GGUF file.
         release: what an older release does differently: the table [weights] of data/engines.
-        capability: the major compute capability, on which kernels and so their padding depend.
+        capability: the compute capability, on which kernels depend, and so their padding and scales.
     """
     block = quantization_block(config)
     method = method_of(block) or (argument and _NAMES.get(argument, argument))

@@ -21,7 +21,7 @@ class Origin(NamedTuple):
     element_bytes: int
     name: str = ""
     release: Mapping[str, Any] = NEWEST
-    capability: int = 9
+    capability: tuple[int, int] = (9, 0)
     expert_dtype: str | None = None
 
 

@@ -68,6 +68,6 @@ class MxFp4(NamedTuple):
 def read_mxfp4(block: Block, origin: Origin) -> Scheme:
     """Read the block of an MXFP4 checkpoint; the padding depends on the GPU."""
     by_capability = origin.release.get("mxfp4_multiples", {})
-    width, hidden = by_capability.get(str(origin.capability), (64, 1))
+    width, hidden = by_capability.get(str(origin.capability[0]), (64, 1))
     kind = MxFp4(width, hidden, origin.element_bytes)
     return Scheme("mxfp4", origin.element_bytes, lambda _name: kind, kv_cache_dtype=declared_kv_dtype(block))

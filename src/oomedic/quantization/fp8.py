@@ -12,12 +12,17 @@ Scales = Literal["tensor", "channel", "block"]
 
 SCALE_BYTES = 4
 """Scales are float32."""
+_NATIVE = (8, 9)
+"""The first compute capability with fp8."""
+_MARLIN_SCALE_BYTES = 2
 
 
 class EightBit(NamedTuple):
     """How 8-bit weights are scaled; ``static_inputs`` when the checkpoint carries activation scales too.
 
     ``refines_blocks`` when an expert whose width on a rank is not whole blocks gets smaller ones, else it is refused.
+    ``spread`` when the card cannot compute in fp8: Marlin keeps a 16-bit scale of each column for every block of rows
+    (vllm/model_executor/layers/quantization/utils/marlin_utils_fp8.py).
     """
 
     scales: Scales
@@ -26,13 +31,14 @@ class EightBit(NamedTuple):
     element_bytes: int = 2
     refines_blocks: bool = True
     scale_bytes: int = SCALE_BYTES
+    spread: bool = False
 
     def linear(self, module: Linear) -> Sizes:
         """Return weight, scales and bias of a matrix."""
         outputs = sum(module.outputs)
         tensors = [module.inputs * outputs, *bias_of(module, self.element_bytes)]
         if self.scales == "block":
-            tensors.append(blocks(outputs, self.block[0]) * blocks(module.inputs, self.block[1]) * self.scale_bytes)
+            tensors.append(self._scales(module.inputs, outputs, self.block, self.scale_bytes))
         elif self.scales == "channel":
             tensors.append(outputs * SCALE_BYTES)
         else:
@@ -47,10 +53,9 @@ class EightBit(NamedTuple):
         tensors = [module.experts * up * module.hidden, module.experts * module.hidden * module.width]
         if self.scales == "block":
             rows, columns = self._fitting_block(module)
-            tensors.append(
-                module.experts * parts * blocks(module.width, rows) * blocks(module.hidden, columns) * SCALE_BYTES
-            )
-            tensors.append(module.experts * blocks(module.hidden, rows) * blocks(module.width, columns) * SCALE_BYTES)
+            fitting = (rows, columns)
+            tensors.append(module.experts * parts * self._scales(module.hidden, module.width, fitting, SCALE_BYTES))
+            tensors.append(module.experts * self._scales(module.width, module.hidden, fitting, SCALE_BYTES))
         elif self.scales == "channel":
             tensors += [module.experts * up * SCALE_BYTES, module.experts * module.hidden * SCALE_BYTES]
         else:
@@ -58,6 +63,12 @@ class EightBit(NamedTuple):
         if self.static_inputs:
             tensors += [module.experts * SCALE_BYTES, module.experts * SCALE_BYTES]
         return tuple(tensors)
+
+    def _scales(self, inputs: int, outputs: int, block: tuple[int, int], scale_bytes: int) -> int:
+        rows, columns = block
+        if self.spread:
+            return blocks(inputs, columns) * outputs * _MARLIN_SCALE_BYTES
+        return blocks(outputs, rows) * blocks(inputs, columns) * scale_bytes
 
     def _fitting_block(self, module: Experts) -> tuple[int, int]:
         rows, columns = self.block
@@ -105,5 +116,6 @@ def read(block: Block, origin: Origin) -> Scheme:
         block.get("activation_scheme") == "static",
         origin.element_bytes,
         refines_blocks=bool(origin.release.get("fp8_refines_blocks", True)),
+        spread=origin.capability < _NATIVE,
     )
     return uniform("fp8", block, origin, kind)
