@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test test-cluster test-engine check format lint types contract fresh index clean
+.PHONY: help demo test test-cluster test-engine lab check format lint types contract fresh index clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
@@ -28,6 +28,9 @@ test-cluster: $(READY) ## tests on a real Kubernetes control plane: needs Go 1.2
 test-engine: $(READY) ## tests with a real vLLM on the CPU: some 6 GB outside the checkout, minutes when it is installed
 	engine=$$($(BIN)/python tools/install_engine.py) && \
 	OOMEDIC_ENGINE=$$engine $(BIN)/python -m pytest -q -m engine tests/engine
+
+lab: $(READY) ## a cluster on this machine with a crash-looping vLLM, to try a fix on; needs Go 1.26
+	PYTHONPATH=tests/cluster:tests/engine $(BIN)/python -m plane.lab
 
 check: format lint types contract fresh test ## what every change must pass
 

@@ -11,7 +11,7 @@ from plane.case import ARGS, CARD, CRASHES, PREVIOUS
 from plane.control_plane import ControlPlane
 from plane.fake_engine import FakeEngine
 from plane.instance_types import instance_types
-from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace
+from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace, ports_of_namespace
 
 HERE = Path(__file__).parent
 NUMBERS = itertools.count(1)
@@ -96,15 +96,7 @@ def make(plane, namespace, tmp_path, engine_port):
     (tmp_path / "current").write_text(as_container_log("INFO GPU KV cache size: 111,456 tokens"), encoding="utf-8")
     plane.create(
         logs_of_namespace(namespace, tmp_path / "current", tmp_path / "previous"),
-        {
-            "apiVersion": "kwok.x-k8s.io/v1alpha1",
-            "kind": "ClusterPortForward",
-            "metadata": {"name": f"forward-{namespace}"},
-            "spec": {
-                "selector": {"matchNamespaces": [namespace]},
-                "forwards": [{"ports": [8000], "target": {"address": "127.0.0.1", "port": engine_port}}],
-            },
-        },
+        ports_of_namespace(namespace, engine_port),
     )
 
     def made(args=ARGS, annotations=CRASHES, **spec):

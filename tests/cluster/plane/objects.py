@@ -79,6 +79,17 @@ def logs_of_namespace(namespace: str, current: Path, previous: Path) -> dict[str
     }
 
 
+def ports_of_namespace(namespace: str, port: int) -> dict[str, Any]:
+    """Return what makes kwok lead port 8000 of every pod of a namespace to a port of this machine."""
+    target = {"address": "127.0.0.1", "port": port}
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterPortForward",
+        "metadata": {"name": f"ports-{namespace}"},
+        "spec": {"selector": {"matchNamespaces": [namespace]}, "forwards": [{"ports": [8000], "target": target}]},
+    }
+
+
 def as_container_log(text: str) -> str:
     """Return a log in the form in which a container runtime keeps it: time, stream, whole line, text."""
     return "".join(f"2026-01-01T00:00:00.000000000Z stdout F {line}\n" for line in text.splitlines())
