@@ -54,3 +54,21 @@ def test_a_refusal_of_the_cloud_stands_with_the_node_claim(finding):
     found = finding(events(message, "nodeclaim/gpu-x7k2q", "InsufficientCapacityError"))
     assert found["because"][0]["message"] == "unplaced.quota.says"
     assert found["because"][0]["parameters"] == {"limit": "0"}
+
+
+@pytest.mark.parametrize("option", [(), ("--events",)])
+def test_events_as_json_are_read_too(option, tmp_path, capsys):
+    event = {
+        "apiVersion": "v1",
+        "involvedObject": {"kind": "Pod", "name": "vllm-6d9f7-x2k4q"},
+        "kind": "Event",
+        "metadata": {"name": "a.17"},
+        "message": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+        "reason": "FailedScheduling",
+        "type": "Warning",
+    }
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "items": [event], "kind": "List"}, indent=4), encoding="utf-8")
+    main(["diagnose", "--offline", *option, str(path), "-o", "json"])
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert result["diagnosis"]["findings"][0]["code"] == "POD105"

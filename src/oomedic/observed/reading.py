@@ -69,6 +69,10 @@ def _read(file: Beside, table: ArgumentTable) -> Seen:
 
 
 def _facts(file: Beside) -> Observed:
+    if file.kind == "events" and file.text.lstrip().startswith("{"):
+        from oomedic.observed.objects import read_objects  # as `kubectl get events -o json` prints them
+
+        return read_objects(file.text, file.path)
     if file.kind == "events":
         from oomedic.observed.kube_events import read_events_table
 

@@ -67,7 +67,8 @@ def _is_kubernetes(text: str) -> bool:
 def _kinds(text: str) -> set[str]:
     """Return the kinds of the file's objects, or of what a List lists; what stands deeper belongs to these."""
     if re.match(_JSON, text):
-        return set(re.findall(_JSON_KIND, text)[:1])
+        named = re.findall(_JSON_KIND, text)
+        return set(named if named[:1] == ["List"] or text.lstrip().startswith('{"items"') else named[:1])
     found = [(len(match[1]), match[2]) for match in re.finditer(_KIND, text)]
     listed = any(kind == "List" for _, kind in found) or text.lstrip().startswith(("apiVersion: v1\nitems:", "items:"))
     shallowest = min((indent for indent, _ in found), default=0)
