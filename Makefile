@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test test-cluster test-engine lab check format lint types contract fresh index clean
+.PHONY: help demo test test-cluster test-engine lab check format lint types contract fresh index messages clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
@@ -48,11 +48,17 @@ contract: $(READY) ## imports only go down (DESIGN: layers)
 
 fresh: $(READY) ## are the generated files (data index, docs) what their sources say?
 	$(BIN)/python tools/build_index.py --check
+	$(BIN)/python tools/catalogues.py --check
 	$(BIN)/python tools/build_docs.py --check
 
-index: $(READY) ## write the generated files anew
+index: $(READY) ## write the generated files anew, and take changed texts into the catalogues of translations
 	$(BIN)/python tools/build_index.py
+	$(BIN)/python tools/catalogues.py
 	$(BIN)/python tools/build_docs.py
+
+messages: $(READY) ## take changed texts into the catalogues of translations, and list what is to be translated
+	$(BIN)/python tools/catalogues.py
+	$(BIN)/python tools/catalogues.py --left pl
 
 clean: ## remove the environment and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -17,6 +17,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import translations
+from oomedic.entrypoints.help_texts import collected
+from oomedic.entrypoints.options import parsers
 from pages import read_page
 
 SOURCE = Path(__file__).resolve().parent.parent / "src/oomedic"
@@ -68,7 +71,8 @@ def build() -> dict[str, bytes]:
         "signatures.json": _json(signatures()),
     }
     outputs["versions.json"] = _json(versions(outputs))
-    return outputs
+    outputs |= {"headings.json": _json(translations.headings(pages)), "help.json": _json(collected(parsers()))}
+    return outputs | translations.compiled(outputs)
 
 
 def read(path: Path) -> Table:

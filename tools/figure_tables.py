@@ -1,38 +1,69 @@
 """The measured figures as tables for README and docs/limits.md."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from oomedic.reports.numbers import Numbers
 
 Figures = Mapping[str, Any]
 
 
-def summary(figures: Figures) -> str:
+class Words(NamedTuple):
+    """The language of a table: ``say`` translates an English text of the documentation."""
+
+    say: Callable[[str], str] = str
+    numbers: Numbers = Numbers()
+
+    def of(self, part: object, whole: int) -> str:
+        """Write a part of a whole."""
+        shown = f"{part:,}" if isinstance(part, int) else str(part)
+        return self.say("{0} of {1}").format(self.number(shown), self.number(f"{whole:,}"))
+
+    def times(self, ratio: float, aim: int) -> str:
+        """Write how many times as long something takes."""
+        return self.say("{0} x (aim: {1})").format(self.number(str(ratio)), aim)
+
+    def number(self, text: str) -> str:
+        """Write figures with the language's signs."""
+        return self.numbers.written(text)
+
+
+ENGLISH: Final = Words()
+
+
+def summary(figures: Figures, words: Words = ENGLISH) -> str:
     """Return the figures that a reader wants first, each with the command that reproduces it."""
     told, logs, near = figures["diagnosis"], figures["whole_logs"], figures["accuracy"]["figures"]["all"]
-    exact, speed = figures["oracle"], figures["speed"]
+    exact, speed, say = figures["oracle"], figures["speed"], words.say
     rows = [
-        ("recorded crashes told right", f"{told['right']} of {told['decidable']}", "diagnosis.py"),
-        ("… recorded fix among the first three offered", f"{told['fix_offered']} of {told['fix_recorded']}", ""),
-        ("… offers known to make it worse", str(told["harmful_offers"]), ""),
-        ("whole logs of real crashes told right", _of(logs["crashes"]), "whole_logs.py"),
-        ("… and the line of the first cause named", _of(logs["line"]), ""),
-        ("healthy starts without a finding", _of(logs["healthy"]), ""),
-        ("weights against vLLM's own classes, within 0.01 %", _pair(exact, "weights_right", "weights"), "oracle.py"),
-        ("KV cache plans equal to vLLM's own planner", _pair(exact, "plans_exact", "plans"), ""),
-        ("weights against logs: median / 90th percentile", _error(near["weights"]), "accuracy.py"),
-        ("KV cache from nothing but the arguments", _error(near["kv_gib"]), ""),
-        ("tokens from the printed KV cache, exact", f"{near['kv_tokens_given_gib']['exact']:.0%}", ""),
-        ("starts or dies, and where", f"{near['outcome']['right']:.0%} of {near['outcome']['n']}", ""),
-        ("`diagnose` of 200 lines, against `python -c pass`", f"{speed['diagnose']} x (aim: 8)", "speed.py"),
-        ("`explain`", f"{speed['explain']} x (aim: 3)", ""),
-        ("`diagnose` of 1 GB, against `grep -F` with the same literals", _scanned(figures["scan"]), "speed.py --log"),
+        (say("recorded crashes told right"), words.of(told["right"], told["decidable"]), "diagnosis.py"),
+        (say("… recorded fix among the first three offered"), words.of(told["fix_offered"], told["fix_recorded"]), ""),
+        (say("… offers known to make it worse"), str(told["harmful_offers"]), ""),
+        (say("whole logs of real crashes told right"), _of(logs["crashes"], words), "whole_logs.py"),
+        (say("… and the line of the first cause named"), _of(logs["line"], words), ""),
+        (say("healthy starts without a finding"), _of(logs["healthy"], words), ""),
+        (
+            say("weights against vLLM's own classes, within 0.01 %"),
+            words.of(exact["weights_right"], exact["weights"]),
+            "oracle.py",
+        ),
+        (say("KV cache plans equal to vLLM's own planner"), words.of(exact["plans_exact"], exact["plans"]), ""),
+        (say("weights against logs: median / 90th percentile"), words.number(_error(near["weights"])), "accuracy.py"),
+        (say("KV cache from nothing but the arguments"), words.number(_error(near["kv_gib"])), ""),
+        (say("tokens from the printed KV cache, exact"), f"{near['kv_tokens_given_gib']['exact']:.0%}", ""),
+        (say("starts or dies, and where"), words.of(f"{near['outcome']['right']:.0%}", near["outcome"]["n"]), ""),
+        (say("`diagnose` of 200 lines, against `python -c pass`"), words.times(speed["diagnose"], 8), "speed.py"),
+        ("`explain`", words.times(speed["explain"], 3), ""),
+        (
+            say("`diagnose` of 1 GB, against `grep -F` with the same literals"),
+            say("{0}, {1} MB of memory").format(
+                words.times(figures["scan"]["grep_ratio"], 2), figures["scan"]["peak_mb"]
+            ),
+            "speed.py --log",
+        ),
     ]
-    lines = ["| | measured | `python benchmarks/…` |", "|--|--|--|"]
+    lines = [f"| | {say('measured')} | `python benchmarks/…` |", "|--|--|--|"]
     return "\n".join([*lines, *(f"| {what} | {value} | {script} |" for what, value, script in rows)])
-
-
-def _scanned(scan: Mapping[str, Any]) -> str:
-    return f"{scan['grep_ratio']} x (aim: 2), {scan['peak_mb']} MB of memory"
 
 
 def per_era(figures: Figures) -> str:
@@ -57,9 +88,5 @@ def _error(found: Mapping[str, Any], *, counted: bool = False) -> str:
     return f"{found['median']:.2%} / {found['p90']:.1%}{number}"
 
 
-def _of(found: Mapping[str, Any]) -> str:
-    return f"{found['right']} of {found['of']}"
-
-
-def _pair(found: Mapping[str, Any], right: str, every: str) -> str:
-    return f"{found[right]:,} of {found[every]:,}"
+def _of(found: Mapping[str, Any], words: Words) -> str:
+    return words.of(found["right"], found["of"])

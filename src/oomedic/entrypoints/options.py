@@ -67,6 +67,11 @@ def _parsed(own: list[str], finish: "Finish | None" = None) -> argparse.Namespac
     return options
 
 
+def parsers() -> list[tuple[str, argparse.ArgumentParser]]:
+    """Return the parser of ``oomedic`` itself and that of each command, with their names."""
+    return [("program", _program()), *((name, _command(name)) for name in _COMMANDS)]
+
+
 def _width() -> int:
     try:
         return min(os.get_terminal_size().columns - 2, _WIDEST)
