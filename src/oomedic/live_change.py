@@ -29,6 +29,7 @@ class LiveChange(NamedTuple):
         changes: what the plan calls them, a changed rollout strategy included.
         diff: for people.
         kept_by: tools outside of the cluster that would undo it.
+        created: objects that must be there first, such as a node pool.
     """
 
     target: Reference
@@ -37,6 +38,7 @@ class LiveChange(NamedTuple):
     changes: tuple[Change, ...]
     diff: str
     kept_by: tuple[Manager, ...] = ()
+    created: tuple[Tree, ...] = ()
 
 
 def chosen(plan: Plan | None, remedies: Iterable[str]) -> Offer:
@@ -76,7 +78,7 @@ def live_change(
     """
     before = manifest_of((found,), config_maps).text
     workload = next((each for each in workloads if each.supported), workloads[0])
-    after = edited_text(before, workload, offer.changes)
+    after, created = _moved(before, offer) if offer.moves else (edited_text(before, workload, offer.changes), ())
     old, new = _trees(before), _trees(after)
     if old[1:] != new[1:]:
         raise InputError("change-elsewhere", target=workload.unit, what="ConfigMap")
@@ -96,13 +98,31 @@ def live_change(
         changes,
         diff_of(before, after, name),
         managers(found),
+        created,
     )
+
+
+def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:
+    """Return the workload on other nodes, and what must be made for that; the way that touches least is taken.
+
+    Raises:
+        InputError: ``change-elsewhere`` where a pool of others would have to be widened, or a node group made.
+    """
+    for move in offer.moves:
+        after = next((each.after for each in move.files if each.before == before), None)
+        made = [tree for each in move.files if each.before is None for tree in _trees(each.after)]
+        changes_others = any(each.before not in {None, before} for each in move.files)
+        if after is not None and not changes_others and "CLUSTER_NAME" not in json.dumps(made):
+            return after, tuple(made)
+    raise InputError("change-elsewhere", target=offer.remedy, what=_names(offer.changes))
 
 
 def request(found: Tree, change: LiveChange, moment: str) -> tuple[Operation, ...]:
     """Return the whole request: version and old values tested, the change, and the record of it."""
     remedies = sorted({each.remedy for each in change.changes})
-    record = {"at": moment, "remedies": remedies, "undo": list(change.undo)}
+    record: dict[str, Any] = {"at": moment, "remedies": remedies, "undo": list(change.undo)}
+    if change.created:
+        record["created"] = [list(reference(each)) for each in change.created]
     former = _annotations(found).get(ANNOTATION)
     if former is not None:
         record["before"] = json.loads(former)
@@ -125,6 +145,12 @@ def way_back(found: Tree) -> tuple[Operation, ...]:
         raise UsageError("nothing-to-undo", target=str(reference(found))) from error
     former = record.get("before")
     return (_version(found), *back, *_recorded(found, None if former is None else json.dumps(former)))
+
+
+def created_by(found: Tree) -> tuple[Reference, ...]:
+    """Return the objects that the last change made."""
+    made = (recorded(found) or {}).get("created") or ()
+    return tuple(Reference(*each) for each in made if isinstance(each, list) and len(each) == len(Reference._fields))
 
 
 def recorded(found: Tree) -> Mapping[str, Any] | None:

@@ -88,7 +88,8 @@ def _question(
     seen = [*((pod.found, *pod.events) if pod else ()), *((live.node,) if live.node else ())]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": seen})
     beside = (Beside(pod.name if pod else "cluster", text, "objects"),) if seen else ()
-    return base._replace(logs=logs, manifests=(manifest,), beside=beside)
+    pools = (manifest_of(live.node_pools),) if live.node_pools else ()
+    return base._replace(logs=logs, manifests=(manifest, *pools), beside=beside)
 
 
 def manifest_of(objects: tuple[Tree, ...], config_maps: tuple[Tree, ...] = ()) -> Manifest:

@@ -12,8 +12,17 @@ AWS = "karpenter.k8s.aws"
 
 def instance_types() -> list[dict[str, Any]]:
     """Return every instance type with whole NVIDIA cards and a price, with AWS' labels."""
+    return [_instance_type(row) for row in _rows()]
+
+
+def gpu_names() -> list[str]:
+    """Return the names that Karpenter's labels have for the cards."""
+    return sorted({row["label_gpu_name"] for row in _rows()})
+
+
+def _rows() -> list[Mapping[str, Any]]:
     rows = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))["instance"]
-    return [_instance_type(row) for row in rows if row.get("cuda") and row.get("gpus") and row.get("price")]
+    return [row for row in rows if row.get("cuda") and row.get("gpus") and row.get("price")]
 
 
 def _instance_type(row: Mapping[str, Any]) -> dict[str, Any]:

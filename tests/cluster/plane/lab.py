@@ -1,7 +1,7 @@
 """A cluster for people: a control plane on this machine with a vLLM that crash-loops, until Ctrl-C.
 
-With ``OOMEDIC_ENGINE`` (the path of a ``vllm`` command, as tools/install_engine.py prints it) a real vLLM runs behind the
-pod. Without it kwok plays a public case.
+With ``OOMEDIC_ENGINE`` (the path of a ``vllm`` command, as tools/install_engine.py prints it) a real vLLM runs behind
+the pod. Without it kwok plays a public case.
 """
 
 import http.server

@@ -13,7 +13,7 @@ from oomedic.entrypoints.targets import kind_and_name, seconds
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.errors import ClusterError, UsageError
 from oomedic.json_patch import applied
-from oomedic.live_change import LiveChange, chosen, live_change, request, way_back
+from oomedic.live_change import LiveChange, chosen, created_by, live_change, request, way_back
 from oomedic.live_diagnosis import diagnose_live, edited_object
 from oomedic.live_workload import LiveWorkload
 from oomedic.ownership import Reference, Tree
@@ -89,6 +89,10 @@ def _applied(cluster: "Cluster", follower: Follower, change: LiveChange, course:
             raise ClusterError("change-conflict", target=str(change.target), reason=str(error)) from error
         return request(found, change, moment)
 
+    for made in change.created:
+        cluster.create(made, dry_run=True)
+    for made in change.created:
+        cluster.create(made, dry_run=False)
     send(cluster, change.target, patch)
     try:
         return follower.follow(change.target, course.workload, course.watching)
@@ -116,6 +120,19 @@ def send(cluster: "Cluster", target: Reference, patch: "Callable[[Tree], Sequenc
             return
 
 
+def take_back(cluster: "Cluster", target: Reference) -> None:
+    """Take the recorded change back, and remove what was made for it.
+
+    Raises:
+        ClusterError: ``change-…``.
+        UsageError: ``nothing-to-undo``.
+    """
+    made = created_by(cluster.look(target)[0])
+    send(cluster, target, way_back)
+    for each in made:
+        cluster.delete(each)
+
+
 def _after(
     cluster: "Cluster", follower: Follower, change: LiveChange, report: Report, ended: Ended, *, keep: bool
 ) -> Report:
@@ -134,7 +151,7 @@ def _taken_back(cluster: "Cluster", follower: Follower, target: Reference, *, ke
         return claim("rollout.kept", target=str(target))
     follower.say(claim("progress.back", target=str(target)))
     try:
-        send(cluster, target, way_back)
+        take_back(cluster, target)
     except (ClusterError, UsageError) as error:
         return claim("rollout.not-rolled-back", target=str(target), reason=error.slug)
     return claim("rollout.rolled-back", target=str(target))

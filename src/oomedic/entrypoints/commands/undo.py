@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from oomedic.claim import claim
-from oomedic.entrypoints.commands.fix import send
+from oomedic.entrypoints.commands.fix import take_back
 from oomedic.entrypoints.commands.live import open_cluster
 from oomedic.entrypoints.targets import kind_and_name
 from oomedic.entrypoints.terminal import catalogue, phrasebook, write
-from oomedic.live_change import recorded, way_back
+from oomedic.live_change import recorded
 from oomedic.live_diagnosis import edited_object
 from oomedic.ownership import reference
 
@@ -22,7 +22,7 @@ def run(options: "Namespace") -> int:
         found, _ = edited_object(cluster.workload(*kind_and_name(options.target)), facts)
         target = reference(found)
         record = recorded(found) or {}
-        send(cluster, target, way_back)
+        take_back(cluster, target)
     remedies = tuple(map(str, record.get("remedies") or ()))
     told = claim("rollout.undone", target=str(target), remedies=remedies, at=str(record.get("at")))
     write(f"{phrasebook(options).say(told)}\n")

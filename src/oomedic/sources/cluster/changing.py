@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from oomedic.errors import ClusterError
 from oomedic.live_workload import Refused
-from oomedic.ownership import Reference, Tree
+from oomedic.ownership import Reference, Tree, reference
 from oomedic.sources.cluster.connection import Answer, Connection
 from oomedic.sources.cluster.kinds import Kind
 
@@ -43,10 +43,37 @@ async def change(
     return {"apiVersion": kind.api_version, "kind": kind.kind, **answer.tree}
 
 
-def _refusal(answer: Answer, kind: Kind, target: Reference) -> ClusterError:
+async def create(connection: Connection, kind: Kind, made: Tree, *, dry_run: bool) -> None:
+    """Create one object.
+
+    Raises:
+        ClusterError: as ``change``.
+    """
+    target = reference(made)
+    parameters = {"fieldManager": _MANAGER, "fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
+    body, headers = json.dumps(made).encode(), {"Content-Type": "application/json"}
+    answer = await connection.ask("POST", kind.path(target.namespace), parameters, body, headers)
+    if answer.status not in {200, 201}:
+        raise _refusal(answer, kind, target, "create")
+
+
+async def delete(connection: Connection, kind: Kind, target: Reference) -> None:
+    """Delete one object; one that is gone already is fine.
+
+    Raises:
+        ClusterError: as ``change``.
+    """
+    answer = await connection.ask("DELETE", kind.path(target.namespace, target.name), {})
+    if answer.status not in {200, 202, 404}:
+        raise _refusal(answer, kind, target, "delete")
+
+
+def _refusal(answer: Answer, kind: Kind, target: Reference, verb: str = "patch") -> ClusterError:
     if answer.status == _FORBIDDEN:
-        rule = Refused("", "patch", kind.group, kind.plural, target.namespace).rule
-        return ClusterError("change-forbidden", resource=kind.plural, namespace=target.namespace or "*", rule=rule)
+        rule = Refused("", verb, kind.group, kind.plural, target.namespace).rule
+        return ClusterError(
+            "change-forbidden", verb=verb, resource=kind.plural, namespace=target.namespace or "*", rule=rule
+        )
     conflict = answer.status == _CONFLICT or answer.message == _REJECTED
     slug = "change-conflict" if conflict else "change-refused"
     return ClusterError(slug, target=str(target), reason=answer.message)

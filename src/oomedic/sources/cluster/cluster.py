@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oomedic.live_workload import LiveWorkload
 from oomedic.ownership import Reference, Tree, reference
-from oomedic.sources.cluster.changing import change
+from oomedic.sources.cluster.changing import change, create, delete
 from oomedic.sources.cluster.collection import Collection, Scope
 from oomedic.sources.cluster.connection import Access, Connection, connect
 
@@ -69,6 +69,22 @@ class Cluster:
         """
         return self.run(self._change(target, patch, dry_run=dry_run))
 
+    def create(self, made: Tree, *, dry_run: bool) -> None:
+        """Create one object.
+
+        Raises:
+            ClusterError: ``change-…``.
+        """
+        self.run(self._create(made, dry_run=dry_run))
+
+    def delete(self, target: Reference) -> None:
+        """Delete one object.
+
+        Raises:
+            ClusterError: ``change-…``.
+        """
+        self.run(self._delete(target))
+
     def observed(self, pods: Sequence[Tree], found: Tree) -> LiveWorkload:
         """Return all that is known of some pods of a workload."""
         return self.run(self._collection.workload(pods, (found,)))
@@ -84,6 +100,13 @@ class Cluster:
         from oomedic.sources.cluster.serving import ask_server  # websockets are loaded only here
 
         return self.run(ask_server(self._connection, pod, port))
+
+    async def _create(self, made: Tree, *, dry_run: bool) -> None:
+        kind = await self._collection.kinds.of(made["apiVersion"], made["kind"])
+        await create(self._connection, kind, made, dry_run=dry_run)
+
+    async def _delete(self, target: Reference) -> None:
+        await delete(self._connection, await self._collection.kinds.of(target.api_version, target.kind), target)
 
     async def _change(self, target: Reference, patch: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Tree:
         kind = await self._collection.kinds.of(target.api_version, target.kind)
