@@ -3,13 +3,13 @@
 "Model loading took X GiB" counts them too.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from oomedic.architectures import Stack
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import Config, need, number
+from oomedic.hf_config import Config, need, nested, number
 from oomedic.memory.allocator import counted
 from oomedic.modules import Experts, Linear, Module
 from oomedic.quantization import Scheme
@@ -102,7 +102,7 @@ def _deepstack(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> 
 
     One row of hidden_size for each token of a batch and each of the layers (vllm/model_executor/models/qwen3_vl.py).
     """
-    vision: Mapping[str, Any] = checkpoint.config.get("vision_config") or {}
-    levels = len(vision.get("deepstack_visual_indexes") or ())
+    indexes = nested(checkpoint.config, "vision_config").get("deepstack_visual_indexes")
+    levels = len(indexes) if isinstance(indexes, list | tuple) else 0
     row = number(checkpoint.text, "hidden_size", default=0) * scheme.element_bytes
     return counted((config.integer("max_num_batched_tokens") * row,) * levels)
