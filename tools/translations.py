@@ -29,12 +29,18 @@ Texts = dict[str, str]
 def texts(parts: Parts) -> Texts:
     """Return every English text of the index by its id, which is its context in a catalogue."""
     found = dict(_tree(parts["messages.json"]))
-    for row in json.loads(parts["signatures.json"]):
-        found[f"signature.{row['name']}"] = row["says"]
+    found |= sentences(parts)
     found |= {f"heading.{slug(name)}": text for name, text in _tree(parts["headings.json"]).items()}
     for code, page in _tree(parts["pages.json"]).items():
         found |= {f"page.{code}.{name}": text for name, text in _page_texts(page) if text}
     return found | _tree(parts["help.json"])
+
+
+def sentences(parts: Parts) -> Texts:
+    """Return the sentences of signatures and releases: `oomedic list` alone shows them."""
+    signatures = {f"signature.{row['name']}": row["says"] for row in json.loads(parts["signatures.json"])}
+    releases = {f"release.{row['version']}": row.get("source") for row in json.loads(parts["engines.json"])}
+    return {name: text for name, text in (signatures | releases).items() if text}
 
 
 def headings(pages: Mapping[str, Any]) -> Texts:
@@ -97,10 +103,9 @@ def _page_texts(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _in_language(parts: Parts, said: Mapping[str, str]) -> dict[str, Any]:
     """Return the parts that are read in another language, by their names without the ending."""
-    messages = _tree(parts["messages.json"])
-    signatures = {f"signature.{row['name']}": row["says"] for row in json.loads(parts["signatures.json"])}
+    messages = _tree(parts["messages.json"]) | sentences(parts)
     return {
-        "messages": {name: said.get(name, text) for name, text in (messages | signatures).items()},
+        "messages": {name: said.get(name, text) for name, text in messages.items()},
         "pages": {code: _page(code, page, said) for code, page in _tree(parts["pages.json"]).items()},
         "headings": {name: said.get(f"heading.{slug(name)}", name) for name in _tree(parts["headings.json"])},
         "help": {name: said.get(name, text) for name, text in _tree(parts["help.json"]).items()},

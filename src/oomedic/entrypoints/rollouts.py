@@ -150,7 +150,7 @@ def _answers(served: "Served") -> list[Claim]:
         return [claim("rollout.needs-key")]
     said = [claim("rollout.answered", model=served.model, path=served.path, milliseconds=served.milliseconds)]
     if served.preemptions is not None and served.usage is not None:
-        said.append(claim("rollout.metrics", preemptions=served.preemptions, usage=f"{served.usage:.1%}"))
+        said.append(claim("rollout.metrics", preemptions=served.preemptions, usage=served.usage))
     return said
 
 

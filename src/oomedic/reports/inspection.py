@@ -30,17 +30,18 @@ def as_markdown(report: Report, phrases: Phrasebook) -> str:
 def _workload(workload: Workload, phrases: Phrasebook, pen: Pen) -> Iterator[str]:
     yield pen.paint(workload.unit, "bold")
     yield from (f"  {text}" for text in _remarks(workload, phrases))
-    yield from table(list(_facts(workload)))
+    yield from table(list(_facts(workload, phrases)))
     yield from table(list(_arguments(workload)), indent="    ")
 
 
 def _section(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
     yield from (f"## {workload.unit}", "")
     yield from (f"- {text}" for text in _remarks(workload, phrases))
-    yield from (f"- {name}: `{value}`" for name, value in _facts(workload))
+    yield from (f"- {name}: `{value}`" for name, value in _facts(workload, phrases))
     arguments = list(_arguments(workload))
     if arguments:
-        yield from ("", "| argument | value | where | edit |", "|--|--|--|--|")
+        head = (phrases.text(f"column.{name}") for name in ("argument", "value", "where", "edit"))
+        yield from ("", f"| {' | '.join(head)} |", "|--|--|--|--|")
         yield from (f"| {' | '.join(f'`{cell}`' if cell else '' for cell in row)} |" for row in arguments)
     yield ""
 
@@ -55,16 +56,16 @@ def _remarks(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
         yield f"{problem.where}: {phrases.say(problem)}" if problem.where else phrases.say(problem)
 
 
-def _facts(workload: Workload) -> Iterator[list[str]]:
+def _facts(workload: Workload, phrases: Phrasebook) -> Iterator[list[str]]:
     facts = [
         ("engine", " ".join(part for part in (workload.engine, workload.engine_version) if part)),
         ("image", workload.image),
         ("model", workload.model),
         ("GPUs", f"{workload.gpus_per_pod} x {workload.gpu_resource}" if workload.gpus_per_pod else None),
         ("nodes", _pairs(workload)),
-        ("/dev/shm", _shm(workload)),  # noqa: S108 - the name of a mount
+        ("/dev/shm", _shm(workload, phrases)),  # noqa: S108 - the name of a mount
     ]
-    return ([name, str(value)] for name, value in facts if value)
+    return ([phrases.named(name), str(value)] for name, value in facts if value)
 
 
 def _arguments(workload: Workload) -> Iterator[list[str]]:
@@ -86,7 +87,7 @@ def _pairs(workload: Workload) -> str:
     return ", ".join((*selector, *affinity))
 
 
-def _shm(workload: Workload) -> str | None:
+def _shm(workload: Workload, phrases: Phrasebook) -> str | None:
     if workload.shm is None or not workload.shm.mounted:
         return None
-    return workload.shm.size or "memory, no limit"
+    return workload.shm.size or phrases.text("inspect.shm-unlimited")

@@ -71,9 +71,9 @@ def _row(number: int, answer: Answer, letters: dict[str, str], phrases: Phrasebo
         stored.name if stored else "–",
         letters.get(_settings(answer), "–"),
         phrases.size(kv.value) if kv else "–",
-        f"{answer.concurrency:.1f}" if answer.concurrency else "–",
-        f"{instance.price:.2f}" if instance.price is not None else "–",
-        f"{answer.price_per_1k:.4f}" if answer.price_per_1k is not None else "–",
+        phrases.number(answer.concurrency, ".1f") if answer.concurrency else "–",
+        phrases.number(instance.price, ".2f") if instance.price is not None else "–",
+        phrases.number(answer.price_per_1k, ".4f") if answer.price_per_1k is not None else "–",
         phrases.text(f"search.fit-{answer.assessment.certainty}"),
         "".join(sorted(letters[phrases.say(claim)] for claim in answer.warnings)),
     ]

@@ -44,7 +44,7 @@ def _headline(result: Result, phrases: Phrasebook, *, many: bool) -> Iterator[st
     findings = result.diagnosis.findings if result.diagnosis else ()
     if findings:
         first = findings[0]
-        yield f"## {about}{first.code} {first.name} ({first.confidence})"
+        yield f"## {about}{first.code} {first.name} ({phrases.text(f'label.confidence-{first.confidence}')})"
         yield from ("", phrases.say(first.because[0]))
         return
     says = [phrases.say(claim) for claim in without_finding(result)]
@@ -61,9 +61,9 @@ def _evidence(result: Result, phrases: Phrasebook) -> Iterator[str]:
     yield from _list("evidence", first.because[1:] or first.because, phrases)
     if others:
         yield from ("", f"### {phrases.text('label.also')}", "")
-        yield from (
-            f"- {each.code} {each.name} ({each.confidence}): {_said(each.because[0], phrases)}" for each in others
-        )
+    for each in others:
+        confidence = phrases.text(f"label.confidence-{each.confidence}")
+        yield f"- {each.code} {each.name} ({confidence}): {_said(each.because[0], phrases)}"
 
 
 def _list(heading: str, claims: tuple[Claim, ...], phrases: Phrasebook) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _list(heading: str, claims: tuple[Claim, ...], phrases: Phrasebook) -> Itera
 
 
 def _said(claim: Claim, phrases: Phrasebook) -> str:
-    where = f" (`{claim.where}`)" if claim.where else ""
+    where = f" (`{phrases.named(claim.where)}`)" if claim.where else ""
     return f"{_escaped(phrases.say(claim))}{where}"
 
 
@@ -103,7 +103,8 @@ def _plan(plan: Plan, phrases: Phrasebook, names: Mapping[str, str]) -> Iterator
     if not offers:
         yield phrases.text("plan.none")
     for number, offer in enumerate(offers, start=1):
-        yield f"{number}. **{_escaped(changes(offer, phrases))}** ({offer.remedy}, {offer.safety})"
+        safety = phrases.text(f"label.safety-{offer.safety}")
+        yield f"{number}. **{_escaped(changes(offer, phrases))}** ({offer.remedy}, {safety})"
         says = [*(phrases.say(claim) for claim in offer.cost), proof(offer, phrases)]
         yield from (f"   {_escaped(text)}" for text in says if text)
     if plan.rejected:

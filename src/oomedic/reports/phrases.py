@@ -44,9 +44,24 @@ class Phrasebook:
         """Write a size, in the user's unit beside GiB where that was another one."""
         return self._formatter.format_field(size, "gib")
 
+    def named(self, words: str) -> str:
+        """Write where a figure comes from, or what a part is called: ``total - context``, ``… x command line``.
+
+        What consists of our own words is translated; names of files, keys and arguments stay.
+        """
+        parts = (" x ".join(map(self._own, part.split(" x "))) for part in words.split(", "))
+        return ", ".join(parts)
+
     def number(self, number: float, form: str) -> str:
         """Write a number in one of Python's formats, such as ``.2f``, with the signs of the language."""
-        return self._numbers.written(format(number, form))
+        return self.written(format(number, form))
+
+    def written(self, figure: str) -> str:
+        """Write a figure that is text already, such as ``14.56 GiB``."""
+        return self._numbers.written(figure)
+
+    def _own(self, words: str) -> str:
+        return self._messages.get(f"named.{words}", words)
 
 
 class _Sizes(Formatter):

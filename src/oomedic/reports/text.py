@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim
 from oomedic.figure import Figure
+from oomedic.finding import Finding
 from oomedic.memory.budget import Budget, Item
 from oomedic.planning.plan import Offer, Plan
 from oomedic.reports.draw import Pen, bar, table, wrapped
@@ -77,7 +78,8 @@ def _result(result: Result, style: Style, *, many: bool) -> Iterator[str]:
 def _verdict(verdict: "Verdict", style: Style) -> Iterator[str]:
     """Say how the rollout of a change ended."""
     colour = "green" if verdict.state == "healthy" else "red" if verdict.failed else "yellow"
-    yield f"{_heading('verdict', style)}: {style.pen.paint(verdict.state, 'bold', colour)}"
+    state = style.phrases.text(f"label.verdict-{verdict.state}")
+    yield f"{_heading('verdict', style)}: {style.pen.paint(state, 'bold', colour)}"
     for each in verdict.because:
         yield from wrapped(style.phrases.say(each), style.width, "  ")
 
@@ -89,7 +91,7 @@ def _headline(result: Result, style: Style, *, many: bool) -> Iterator[str]:
     if findings:
         first = findings[0]
         code = style.pen.paint(f"{first.code} {first.name}", "bold", _COLOURS[first.confidence])
-        yield f"{code} ({first.confidence})"
+        yield f"{code} ({_confidence(first, style)})"
         yield from wrapped(style.phrases.say(first.because[0]), style.width, "")
         return
     for message in without_finding(result):
@@ -108,7 +110,7 @@ def _evidence(result: Result, style: Style) -> Iterator[str]:
         yield ""
         yield _heading("also", style)
     for each in others:
-        yield f"  {style.pen.paint(f'{each.code} {each.name}', 'bold')} ({each.confidence})"
+        yield f"  {style.pen.paint(f'{each.code} {each.name}', 'bold')} ({_confidence(each, style)})"
         yield from wrapped(style.phrases.say(each.because[0]), style.width, "    ")
 
 
@@ -120,9 +122,10 @@ def _notes(result: Result, style: Style) -> Iterator[str]:
 
 
 def _claims(claims: tuple[Claim, ...], style: Style) -> Iterator[str]:
-    width = max((len(claim.where) for claim in claims if len(claim.where) <= _POINTER), default=0)
-    for claim in claims:
-        where = claim.where if len(claim.where) <= _POINTER else ""
+    pointers = [style.phrases.named(claim.where) for claim in claims]
+    width = max((len(where) for where in pointers if len(where) <= _POINTER), default=0)
+    for claim, pointer in zip(claims, pointers, strict=True):
+        where = pointer if len(pointer) <= _POINTER else ""
         lines = wrapped(style.phrases.say(claim), style.width - width - 4, "")
         yield f"  {style.pen.paint(where.ljust(width), 'cyan')}  {lines[0] if lines else ''}".rstrip()
         yield from (f"  {' ' * width}  {line}" for line in lines[1:])
@@ -176,9 +179,10 @@ def _item_row(item: Item, style: Style) -> list[str]:
 def _row(label: str, figure: Figure, style: Style) -> list[str]:
     band = ""
     if figure.high - figure.low > abs(figure.value) // 50:
-        band = f"{figure.low / GIB:.2f} … {figure.high / GIB:.2f}"
+        low, high = (style.phrases.number(end / GIB, ".2f") for end in (figure.low, figure.high))
+        band = f"{low} … {high}"
     origin = style.phrases.text(f"label.origin-{figure.origin}")
-    return [label, style.phrases.size(figure.value), band, origin, _where(figure.where, style)]
+    return [label, style.phrases.size(figure.value), band, origin, _where(style.phrases.named(figure.where), style)]
 
 
 def _where(where: str, style: Style) -> str:
@@ -202,8 +206,9 @@ def _plan(plan: Plan, style: Style) -> Iterator[str]:
 
 def _offer(offer: Offer, style: Style, number: int) -> Iterator[str]:
     name = f"{offer.remedy} {style.names.get(offer.remedy, '')}".strip()
-    tag = f"[{name}, {style.pen.paint(offer.safety, _SAFETY[offer.safety])}]"
-    plain = f"  {number}. {changes(offer, style.phrases)}  [{name}, {offer.safety}]"
+    safety = style.phrases.text(f"label.safety-{offer.safety}")
+    tag = f"[{name}, {style.pen.paint(safety, _SAFETY[offer.safety])}]"
+    plain = f"  {number}. {changes(offer, style.phrases)}  [{name}, {safety}]"
     lines = [style.pen.paint(line.strip(), "bold") for line in wrapped(changes(offer, style.phrases), style.width - 5)]
     if len(plain) <= style.width:
         lines = [f"{lines[0]}  {tag}"]
@@ -262,7 +267,17 @@ def _settings(result: Result, style: Style) -> Iterator[str]:
     yield _heading("settings", style)
     settings = result.assessment.config.settings
     known = [(name, setting) for name, setting in sorted(settings.items()) if setting.value is not None]
-    yield from table([[name, str(setting.value), setting.origin, setting.where] for name, setting in known])
+    say = style.phrases
+    yield from table(
+        [
+            [name, str(setting.value), say.text(f"label.setting-{setting.origin}"), say.named(setting.where)]
+            for name, setting in known
+        ]
+    )
+
+
+def _confidence(finding: Finding, style: Style) -> str:
+    return style.phrases.text(f"label.confidence-{finding.confidence}")
 
 
 def _heading(name: str, style: Style) -> str:

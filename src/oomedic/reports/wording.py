@@ -61,8 +61,8 @@ def beside_the_budget(result: Result) -> Iterator[Claim]:
     kv = result.assessment.kv if result.assessment else None
     length = result.assessment.config.max_model_len if result.assessment else None
     if kv is not None and kv.blocks and kv.fits:
-        concurrency = f"{kv.max_concurrency:.2f}"
-        yield Claim("label.kv-holds", {"tokens": kv.tokens, "concurrency": concurrency, "max_model_len": length})
+        sizes = {"tokens": kv.tokens, "concurrency": kv.max_concurrency, "max_model_len": length}
+        yield Claim("label.kv-holds", sizes)
     elif kv is not None and kv.needed:
         sizes = {"max_model_len": length, "needed": kv.needed, "longest": kv.estimated_max_model_len}
         yield Claim("label.kv-short" if kv.estimated_max_model_len else "label.kv-none", sizes)
@@ -80,12 +80,12 @@ def changes(offer: Offer, phrases: Phrasebook) -> str:
     """Say what changes, or what a person must do."""
     if offer.step is not None:
         return phrases.say(offer.step)
-    return ", ".join(_change(change) for change in offer.changes if change.target != "manual")
+    return ", ".join(_change(change, phrases) for change in offer.changes if change.target != "manual")
 
 
-def _change(change: Change) -> str:
-    before = "" if change.before is None else f" (was {change.before})"
-    return f"{change.target}: {change.after}{before}"
+def _change(change: Change, phrases: Phrasebook) -> str:
+    after = f"{change.target}: {change.after}"
+    return after if change.before is None else f"{after} ({phrases.text('label.was', before=str(change.before))})"
 
 
 def proof(offer: Offer, phrases: Phrasebook) -> str:
@@ -108,7 +108,7 @@ def _summary(after: Assessment, phrases: Phrasebook) -> str:
         if item.figure is not None
     ]
     if after.kv is not None and after.kv.tokens:
-        parts.append(phrases.text("label.tokens", tokens=f"{after.kv.tokens:,}"))
+        parts.append(phrases.text("label.tokens", tokens=after.kv.tokens))
     return ", ".join(parts)
 
 

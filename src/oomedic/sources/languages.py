@@ -106,7 +106,9 @@ def _marked_part(name: str) -> bytes:
     marks = _marked_page if name == "pages.json" else marked
     found = {key: marks(item) for key, item in content.items()}
     if name == "messages.json":
-        found |= {f"signature.{row['name']}": marked(row["says"]) for row in json.loads(read_part("signatures.json"))}
+        signatures, releases = json.loads(read_part("signatures.json")), json.loads(read_part("engines.json"))
+        found |= {f"signature.{row['name']}": marked(row["says"]) for row in signatures}
+        found |= {f"release.{row['version']}": marked(row["source"]) for row in releases if row.get("source")}
     return json.dumps(found).encode()
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from oomedic.catalogue import Catalogue
 from oomedic.entrypoints.colours import colours
 from oomedic.entrypoints.commands.pricing import priced_instances
-from oomedic.entrypoints.terminal import as_data, catalogue, write
+from oomedic.entrypoints.terminal import as_data, catalogue, phrasebook, write
 from oomedic.instance import REGION, Instance, price_rank
 from oomedic.reports.draw import Pen, table
+from oomedic.reports.phrases import Phrasebook
 from oomedic.units import gib
 
 if TYPE_CHECKING:
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 def run(options: "Namespace") -> int:
     """Show one list: as a table, as data, or as a table of Markdown."""
     facts = catalogue(options)
-    rows = list(_PRICED[options.kind](facts, options) if options.kind in _PRICED else _ROWS[options.kind](facts))
+    phrases = phrasebook(options)
+    rows = [_translated(row, options.kind, phrases) for row in _rows(facts, options)]
     if options.output in {"json", "yaml"}:
         write(as_data(rows, options.output))
         return 0
     columns = _COLUMNS.get(options.kind, tuple(rows[0]) if rows else ())
-    cells = [[name.replace("_", " ") for name in columns], *([_cell(row[name]) for name in columns] for row in rows)]
+    head = [phrases.text(f"column.{name}") for name in columns]
+    cells = [head, *([_cell(name, row[name], phrases) for name in columns] for row in rows)]
     if options.output == "markdown":
         cells.insert(1, ["--"] * len(columns))
         write("".join(f"| {' | '.join(row)} |\n" for row in cells))
@@ -32,6 +35,19 @@ def run(options: "Namespace") -> int:
     lines = table(cells, indent="")
     write("\n".join(line if number else pen.paint(line, "bold") for number, line in enumerate(lines)) + "\n")
     return 0
+
+
+def _rows(facts: Catalogue, options: "Namespace") -> Iterable[dict[str, Any]]:
+    return _PRICED[options.kind](facts, options) if options.kind in _PRICED else _ROWS[options.kind](facts)
+
+
+def _translated(row: dict[str, Any], kind: str, phrases: Phrasebook) -> dict[str, Any]:
+    """Put the sentence of a signature or a release into the language; those of a user stay as they are."""
+    if kind not in _SENTENCES:
+        return row
+    field, key, prefix = _SENTENCES[kind]
+    message = f"{prefix}.{row[key]}"
+    return {**row, field: phrases.text(message)} if phrases.has(message) else row
 
 
 def _pages(facts: Catalogue, kind: str) -> Iterable[dict[str, Any]]:
@@ -134,6 +150,9 @@ _COLUMNS = {
     "instances": ("type", "gpus", "gpu", "gpu_memory", "interconnect", "vcpu", "memory", "usd_per_hour", "capacity")
 }
 """What a terminal has room for; JSON has all."""
+_SENTENCES = {"signatures": ("says", "name", "signature"), "versions": ("source", "version", "release")}
+"""Field, key and message of what is a sentence in a row."""
+_FIGURES = {"gpus", "gpu_memory", "memory", "usd_per_hour", "usd_per_gpu_hour"}
 _PRICED = {"gpus": _gpus, "instances": _instances}
 _ROWS = {
     "causes": _causes,
@@ -144,5 +163,11 @@ _ROWS = {
 }
 
 
-def _cell(value: Any) -> str:
-    return "–" if value is None else str(value)
+def _cell(name: str, value: Any, phrases: Phrasebook) -> str:
+    if value is None:
+        return "–"
+    if name == "origin":
+        return phrases.text(f"label.origin-{value}")
+    if name == "interconnect":
+        return phrases.named(value)
+    return phrases.written(str(value)) if name in _FIGURES else str(value)
