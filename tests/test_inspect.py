@@ -112,7 +112,8 @@ def test_several_files_and_folders_are_read_in_order(inspected):
 
 def test_what_has_no_engine_is_said_to_have_none(oomedic):
     ran = oomedic("inspect", SAMPLES / "40-karpenter-gpu-nodepool.yaml")
-    assert (ran.status, ran.out) == (0, "No engine was found in what was given.\n")
+    assert ran.status == 0
+    assert ran.out.startswith("No engine was found in what was given.\nNodePool/gpu\n")
 
 
 def test_an_argument_that_no_release_knows_is_named(oomedic):

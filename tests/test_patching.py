@@ -31,7 +31,7 @@ def manifest(*lines):
 
 def patch(text, target="max_model_len", after=8192, path="deployment.yaml"):
     (workload,) = read_workloads(text, path, TABLE)
-    return manifest_patch({path: text}, workload, [Change(target, None, after, "FIX101")])
+    return manifest_patch({path: text}, workload, [Change(target, None, after, "FIX101")], TABLE)
 
 
 def plain(text):

@@ -80,6 +80,13 @@ class ArgumentTable:
         """Return the same table, in which a shortened flag means only what it can mean in this release."""
         return ArgumentTable(self._spelled, self._long_flags, version)
 
+    def with_flags(self, names: Mapping[str, str]) -> "ArgumentTable":
+        """Return the same table with further flags, of a server that hands them on: the argument's name by flag."""
+        rows = {row["name"]: row for row, _ in self._spelled.values()}
+        more = {flag: (rows[name], False) for flag, name in names.items() if name in rows}
+        spelled = {**self._spelled, **more}
+        return ArgumentTable(spelled, tuple(sorted(flag for flag in spelled if flag.startswith("--"))), self._version)
+
     def flags(self) -> tuple[str, ...]:
         """Return every spelling."""
         return tuple(self._spelled)

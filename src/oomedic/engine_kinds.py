@@ -34,6 +34,7 @@ _BY_IMAGE: Final = (
 )
 _BESIDE_THE_ENGINE: Final = (
     r"router|proxy|sidecar|operator|controller|exporter|scheduler|gateway|bench|dashboard|-ui\b|lmstack|metadata|agent"
+    r"|mock|inference-sim|simulator"
 )
 _OWN_VERSIONS: Final = r"lmcache/|llm-d|vllm-runtime|neuron|huggingfaceserver|ray-llm|djl"
 """Images whose tag is the version of something else than the engine."""

@@ -1,33 +1,34 @@
-"""From the text of a manifest to the engines in it."""
+"""From the texts of manifests to the engines in them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import Final, NamedTuple, cast
 
 from oomedic import shapes
 from oomedic.argument_table import ArgumentTable
 from oomedic.errors import InputError
-from oomedic.kube_object import KubeObject, Shape, Source, objects_of
-from oomedic.manifest_edit import edit, edit_resource
-from oomedic.workload import Amount, EditPath, Probe, Probes, Shm, Strategy, Workload
-from oomedic.yamltext import compose, line_and_column
-
-__all__ = (
-    "Amount",
-    "EditPath",
-    "Probe",
-    "Probes",
-    "Shm",
-    "Strategy",
-    "Workload",
-    "edit",
-    "edit_resource",
-    "read_workloads",
-)
+from oomedic.helm_values import embedded
+from oomedic.kube_object import KubeObject, objects_of
+from oomedic.kustomize import build, is_kustomization, kustomizations
+from oomedic.reading import Reading, Shape
+from oomedic.source import Beside, Source
+from oomedic.workload import EditPath, Workload
+from oomedic.yamltext import YamlFile, compose, line_and_column
 
 _TEMPLATE: Final = re.compile(r"^[ \t]*(?:-[ \t]+)?(?:[\w./-]+:[ \t]+)?\{\{", re.MULTILINE)
+_HANDING_VALUES: Final = frozenset(("HelmRelease", "Application"))
+_OWN: Final = "Kustomization/"
+
+
+class FileReading(NamedTuple):
+    """What was read of one file, or of the kustomization that it is: its engines and all its objects, or an error."""
+
+    path: str
+    engines: tuple[Reading, ...] = ()
+    objects: tuple[KubeObject, ...] = ()
+    error: InputError | None = None
 
 
 def read_workloads(text: str, path: str, table: ArgumentTable) -> tuple[Workload, ...]:
@@ -35,6 +36,52 @@ def read_workloads(text: str, path: str, table: ArgumentTable) -> tuple[Workload
 
     Raises:
         InputError: ``yaml-…`` with the place, or ``helm-template`` for a file that Helm must render first.
+    """
+    return tuple(reading.workload for reading in read_manifests({path: text}, table))
+
+
+def read_manifests(files: Mapping[str, str], table: ArgumentTable) -> tuple[Reading, ...]:
+    """Read every engine of several files, which may refer to each other.
+
+    A kustomization stands for all the files that it refers to: what runs is what it makes of them.
+
+    Raises:
+        InputError: as ``read_workloads``, for the first file that cannot be read.
+    """
+    found: list[Reading] = []
+    for file in read_files(files, table):
+        if file.error is not None:
+            raise file.error
+        found += file.engines
+    return tuple(found)
+
+
+def read_files(files: Mapping[str, str], table: ArgumentTable) -> Iterator[FileReading]:
+    """Read files one by one; an error of one is told and stops none of the others."""
+    roots, parts = kustomizations(files)
+    composed: dict[str, YamlFile] = {}
+    errors: dict[str, InputError] = {}
+    for path, text in files.items():
+        if path not in parts and not is_kustomization(path):
+            try:
+                composed[path] = compose_manifest(text, path)
+            except InputError as error:
+                errors[path] = error
+    beside = Beside.of(found for file in composed.values() for found in objects_of(file)) if len(composed) > 1 else None
+    for path in files:
+        if path in errors:
+            yield FileReading(path, error=errors[path])
+        elif path in composed:
+            yield _read_file(composed[path], table, beside)
+        elif path in roots:
+            yield _read_kustomization(path, files, table)
+
+
+def compose_manifest(text: str, path: str) -> YamlFile:
+    """Read the YAML of a manifest.
+
+    Raises:
+        InputError: as ``read_workloads``.
     """
     try:
         file = compose(text, path)
@@ -45,27 +92,72 @@ def read_workloads(text: str, path: str, table: ArgumentTable) -> tuple[Workload
         raise _template(text, path, template.end() - 2) from None
     if file.braces is not None:
         raise _template(text, path, file.braces)
-    source = Source(file, tuple(objects_of(file)), table)
-    workloads = tuple(workload for found in source.objects for workload in _read(found, source))
-    if any(_is_template(workload) for workload in workloads):
-        raise _template(text, path, text.find("{{"))
-    return workloads
-
-
-def _read(found: KubeObject, source: Source) -> Iterable[Workload]:
-    shape = next((shape for shape in known_shapes() if shape.recognises(found)), None)
-    return shape.read(found, source) if shape else ()
-
-
-def _is_template(workload: Workload) -> bool:
-    given = (found.value for found in workload.arguments.given.values())
-    return any(isinstance(text, str) and "{{" in text for text in (workload.image, *given))
+    return file
 
 
 @cache
 def known_shapes() -> tuple[Shape, ...]:
     """Return the modules of oomedic.shapes, in the order in which they are asked."""
-    return tuple(import_module(f"{shapes.__name__}.{name}") for name in shapes.KNOWN)
+    return tuple(cast("Shape", import_module(f"{shapes.__name__}.{name}")) for name in shapes.KNOWN)
+
+
+def _read_kustomization(path: str, files: Mapping[str, str], table: ArgumentTable) -> FileReading:
+    try:
+        built = build(path, files.get)
+        source = Source(built.file, table, None, (built.objects, built.atlas))
+        engines = tuple(_of_overlay(reading) for reading in _engines(source))
+    except InputError as error:
+        return FileReading(path, error=error)
+    return FileReading(path, engines, built.objects)
+
+
+def _of_overlay(reading: Reading) -> Reading:
+    """Name places in patches by the object that they change, and the change within the kustomization."""
+    title = f"{reading.workload.kind}/{reading.workload.name}"
+
+    def shown(path: EditPath) -> EditPath:
+        return path._replace(object=title, pointer=None) if path.object == _OWN else path
+
+    return reading.having(edit_paths={name: shown(path) for name, path in reading.workload.edit_paths.items()})
+
+
+def _read_file(file: YamlFile, table: ArgumentTable, beside: Beside | None) -> FileReading:
+    source = Source(file, table, beside)
+    try:
+        engines = tuple(_engines(source))
+    except InputError as error:
+        return FileReading(file.path, error=error)
+    return FileReading(file.path, engines, source.objects)
+
+
+def _engines(source: Source) -> Iterator[Reading]:
+    readings = tuple(reading for found in source.objects for reading in _read(found, source))
+    if any(_is_template(reading.workload) for reading in readings):
+        text = source.file.text
+        raise _template(text, source.file.path, text.find("{{"))
+    yield from _not_owned(readings)
+
+
+def _read(found: KubeObject, source: Source) -> Iterator[Reading]:
+    if found.kind in _HANDING_VALUES:
+        source.atlas.take(found)
+        for values in embedded(found, source):
+            yield from _read(values, source)
+    shape = next((shape for shape in known_shapes() if shape.recognises(found)), None)
+    if shape is not None:
+        source.atlas.take(found)
+        yield from shape.read(found, source)
+
+
+def _not_owned(readings: tuple[Reading, ...]) -> Iterator[Reading]:
+    """Leave out what another object of the same file makes: the pods of a Deployment that stands beside them."""
+    there = {f"{reading.workload.kind}/{reading.workload.name}" for reading in readings}
+    yield from (reading for reading in readings if reading.workload.owner not in there)
+
+
+def _is_template(workload: Workload) -> bool:
+    given = (found.value for found in workload.arguments.given.values())
+    return any(isinstance(text, str) and "{{" in text for text in (workload.image, *given))
 
 
 def _template(text: str, path: str, index: int) -> InputError:

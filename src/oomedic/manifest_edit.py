@@ -1,103 +1,220 @@
-"""Change one engine argument, or the number of devices, in the text of a manifest.
+"""Change one engine argument, or the number of devices, in the texts of manifests.
 
-A change is made of splices and then proved: the text is read again, and nothing but the intended leaves and words may
-differ. Everything else stays byte for byte. What cannot be changed alone is refused.
+A change is made of splices and then proved: the text is read again, and nothing but the intended leaves, words and
+arguments may differ. Everything else stays byte for byte. What cannot be changed alone is refused.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
+from oomedic.argument_table import ArgumentTable
+from oomedic.argument_values import read_value
 from oomedic.argument_words import Occurrence, find_occurrence
-from oomedic.command import read_command
+from oomedic.change import Change, Made, made
 from oomedic.errors import InputError
-from oomedic.given import Given, Value
-from oomedic.kube_object import KubeObject, objects_of
-from oomedic.word_edits import Change, Line, append_words, remove_words, replace_word, set_value, written_value
-from oomedic.workload import EditPath, Workload
-from oomedic.yamlnodes import Node, ScalarNode, SequenceNode, fields, get, uses
-from oomedic.yamlsplice import Splice, apply_splices, inside, refused, requoted
-from oomedic.yamltext import YamlFile, compose
+from oomedic.given import Given, Value, without_secrets
+from oomedic.home_edits import added, flag_words
+from oomedic.kustomize import is_kustomization
+from oomedic.kustomize_edits import RENDERED, is_own, patched, rendered_text
+from oomedic.manifest import read_manifests
+from oomedic.reading import Count, Reading
+from oomedic.word_edits import Line, append_words, remove_words, replace_word, set_switch, set_value, written_value
+from oomedic.workload import Workload
+from oomedic.yamlnodes import Node
+from oomedic.yamlsplice import inside, refused
 
 _MOST_OCCURRENCES: Final = 100
+_NO_ARGUMENTS: Final = ArgumentTable.of(())
 _NEEDED: Final = frozenset(("model", "config"))
-_IN_CONFIG_MAP: Final = "ConfigMap/"
+
+Files = Mapping[str, str]
+Way = Callable[[], tuple[Change, ...]]
 
 
-class _Target(NamedTuple):
-    """The container of a workload in a text."""
-
-    file: YamlFile
-    found: KubeObject
-    container: Node
-    pointer: str
-    line: Line
-
-    @property
-    def root(self) -> Node:
-        """The root of its document."""
-        return self.file.documents[self.found.document]
-
-
-def edit(text: str, workload: Workload, argument: str, value: Value) -> str:
-    """Set, add or remove one engine argument.
+def edit(text: str, workload: Workload, argument: str, value: Value, table: ArgumentTable | None = None) -> str:
+    """Set, add or remove one engine argument of a workload that one file holds.
 
     Args:
         text: the manifest that the workload was read from, or an edited version of it.
         workload: as ``read_workloads`` returned it.
         argument: vLLM's name of the argument.
         value: True and False set a flag; None removes the argument; anything else is written behind the flag.
+        table: vLLM's arguments; without it the words of the command line are proved, not what they mean.
 
     Raises:
         InputError: ``edit-refused``: it cannot be changed without changing something else too.
     """
-    path = workload.edit_paths.get(argument)
+    return edit_files({_path(workload): text}, workload, argument, value, table)[_path(workload)]
+
+
+def edit_files(
+    files: Files, workload: Workload, argument: str, value: Value, table: ArgumentTable | None = None
+) -> dict[str, str]:
+    """Set, add or remove one engine argument of a workload that several files make up; return all of them.
+
+    What a base of kustomize says is changed in the overlay that was read.
+
+    Raises:
+        InputError: as ``edit``.
+    """
     try:
-        if path is not None and path.object.startswith(_IN_CONFIG_MAP):
-            return _edit_config(text, path, value)
-        if value is None:
-            return _remove(text, workload, argument)
-        return _set(text, workload, argument, value)
+        try:
+            return _edited(files, workload, argument, value, table)
+        except InputError as error:
+            reading = _find(files, workload, table)
+            if error.slug != "edit-refused" or not is_kustomization(reading.source.file.path):
+                raise
+        return _in_overlay(files, reading, lambda texts, found: edit_files(texts, found, argument, value, table), table)
     except InputError as error:
         if error.slug == "edit-refused":
             error.parameters |= {"unit": workload.unit, "argument": argument}
         raise
 
 
-def edit_resource(text: str, workload: Workload, resource: str, number: int) -> str:
+def _edited(
+    files: Files, workload: Workload, argument: str, value: Value, table: ArgumentTable | None
+) -> dict[str, str]:
+    if value is None:
+        return _remove(files, workload, argument, table)
+    reading = _find(files, workload, table)
+    return _made(files, reading, _changes(reading, workload, argument, value), (argument, value), table)
+
+
+def _in_overlay(
+    files: Files, reading: Reading, change: Callable[[Files, Workload], dict[str, str]], table: ArgumentTable | None
+) -> dict[str, str]:
+    """Make a change in the object as kustomize makes it, and write what that comes to as a patch of the overlay."""
+    before = rendered_text(reading)
+    wanted = reading.workload
+    found = next(
+        each.workload
+        for each in read_manifests({RENDERED: before}, table or _NO_ARGUMENTS)
+        if each.workload.container == wanted.container
+    )
+    after = change({RENDERED: before}, found)[RENDERED]
+    texts = patched(reading, files, before, after)
+    now = _find(texts, wanted, table)
+    again = next(
+        each
+        for each in read_manifests({RENDERED: after}, table or _NO_ARGUMENTS)
+        if each.workload.container == wanted.container
+    )
+    if [word.text for word in now.command.words] != [word.text for word in again.command.words]:
+        raise refused("proof")
+    return texts
+
+
+def edit_resource(text: str, workload: Workload, resource: str, number: int, table: ArgumentTable | None = None) -> str:
     """Set how many devices of a resource a container asks for, in requests and limits alike.
 
     Raises:
         InputError: ``edit-refused``.
     """
-    target = _find(text, workload)
-    asked = [get(target.container, "resources", field, resource) for field in ("limits", "requests")]
-    scalars = {scalar.event: scalar for scalar in asked if isinstance(scalar, ScalarNode)}
-    shared = any(uses(target.root, scalar) != sum(other is scalar for other in asked) for scalar in scalars.values())
-    if not scalars or shared:
-        reason = "shared" if shared else "missing"
-        raise InputError("edit-refused", reason=reason, unit=workload.unit, argument=resource)
-    edited = apply_splices(text, [inside(text, leaf, 0, len(leaf.value), str(number)) for leaf in scalars.values()])
-    expected = [
-        (kind, str(number) if event in scalars else value) for event, (kind, value) in enumerate(target.file.events)
-    ]
-    if list(compose(edited, workload.unit).events) != expected:
-        raise InputError("edit-refused", reason="proof", unit=workload.unit, argument=resource)
-    return edited
+    try:
+        return edit_devices({_path(workload): text}, workload, number, table)[_path(workload)]
+    except InputError as error:
+        if error.slug == "edit-refused":
+            error.parameters |= {"unit": workload.unit, "argument": resource}
+        raise
 
 
-def _find(text: str, workload: Workload) -> _Target:
-    """Find the container of a workload in a text that may have been edited since."""
-    file = compose(text, workload.unit)
-    document, item, pointer = workload.place or (0, None, "")
-    for found in objects_of(file):
-        container = found.at(pointer)
-        same = (found.document, found.item, found.kind, found.name) == (document, item, workload.kind, workload.name)
-        if same and container is not None:
-            lists = {name: get(container, name) for name in ("command", "args")}
-            listed = {name: node for name, node in lists.items() if isinstance(node, SequenceNode)}
-            return _Target(file, found, container, pointer, Line(text, read_command(container, pointer), listed))
+def edit_devices(files: Files, workload: Workload, number: int, table: ArgumentTable | None = None) -> dict[str, str]:
+    """Set how many devices each pod of a workload has, wherever that is written; return all files.
+
+    Raises:
+        InputError: ``edit-refused``.
+    """
+    reading = _find(files, workload, table)
+    resource = workload.gpu_resource or "devices"
+    overlay = is_kustomization(reading.source.file.path)
+    try:
+        if not reading.counts:
+            raise refused("missing")
+        if overlay and not all(_is_own(reading, count.leaf) for count in reading.counts):
+            return _in_overlay(files, reading, lambda each, found: edit_devices(each, found, number, table), table)
+        texts = dict(files)
+        for index in range(len(_leaves(reading))):
+            current = _find(texts, workload, table)
+            texts = _counted(texts, current, _leaves(current)[index], number)
+        if _find(texts, workload, table).workload.gpus_per_pod != number:
+            raise refused("proof")
+    except InputError as error:
+        error.parameters |= {"unit": workload.unit, "argument": resource}
+        raise
+    return texts
+
+
+def _path(workload: Workload) -> str:
+    return next((path.file for path in workload.edit_paths.values()), workload.unit)
+
+
+def _find(files: Files, workload: Workload, table: ArgumentTable | None) -> Reading:
+    """Find a workload in texts that may have been edited since."""
+    for reading in read_manifests(files, table or _NO_ARGUMENTS):
+        found = reading.workload
+        if (found.unit, found.place, found.kind) == (workload.unit, workload.place, workload.kind):
+            return reading
     raise refused("not-found")
+
+
+def _is_own(reading: Reading, leaf: Node) -> bool:
+    spot = reading.source.spot(leaf)
+    return spot is not None and is_own(reading, spot.found.file.path)
+
+
+def _leaves(reading: Reading) -> list[tuple[Count, int]]:
+    """Return each leaf with a number of devices once, and how often it is meant."""
+    found: dict[int, tuple[Count, int]] = {}
+    for count in reading.counts:
+        found[id(count.leaf)] = (count, found.get(id(count.leaf), (count, 0))[1] + 1)
+    return list(found.values())
+
+
+def _counted(files: dict[str, str], reading: Reading, meant: tuple[Count, int], number: int) -> dict[str, str]:
+    count, times = meant
+    leaf = count.leaf
+    spot = reading.source.spot(leaf)
+    if spot is None or leaf.event < 0:
+        raise refused("written-elsewhere")
+    value = f"{count.before}{number}{count.after}"
+    start, end = len(count.before), len(leaf.value) - len(count.after)
+    if leaf.value == value:
+        return files
+    splice = inside(spot.layer.file.text, leaf, start, end, str(number))
+    result = made(Change(spot, leaf, (splice,), None, {leaf.event: value}, times=times))
+    return {**files, result.path: result.text}
+
+
+def _changes(reading: Reading, workload: Workload, argument: str, value: Value) -> list[Way]:
+    """Return the ways to set an argument, best first; none where it is as wanted."""
+    line = Line(reading.command, reading.source)
+    occurrence = _occurrence(line, workload, argument)
+    if occurrence is not None:
+        found = occurrence
+        again = _addition(line, reading, argument, value)  # where nobody wrote what is there, as a controller's default
+        if not isinstance(value, bool):
+            return [lambda: set_value(line, found, written_value(value)), again]
+        changes = _flag_changes(line, occurrence, argument, value=value)
+        return [*changes, again] if changes else []
+    return [_addition(line, reading, argument, value)]
+
+
+def _addition(line: Line, reading: Reading, argument: str, value: Value) -> Way:
+    """Return the way to write an argument down anew, behind all others: the last one wins."""
+    joined, home = not _in_pairs(line), reading.home
+    if home is None or _behind_program(line, reading):
+        return lambda: (append_words(line, flag_words(argument, value, joined=joined)),)
+    return lambda: added(line, home, argument, value, joined=joined)
+
+
+def _behind_program(line: Line, reading: Reading) -> bool:
+    """Tell whether an addition goes behind the last word of a shell program: only its reader knows where that is."""
+    return (
+        reading.home is not None
+        and reading.home.way == "text"
+        and (line.command.places.get(line.command.program or "") is reading.home.node)
+    )
 
 
 def _occurrence(line: Line, workload: Workload, argument: str) -> Occurrence | None:
@@ -105,124 +222,117 @@ def _occurrence(line: Line, workload: Workload, argument: str) -> Occurrence | N
     known = workload.arguments.given.get(argument)
     shadowed = [given for name, given in workload.arguments.shadowed if name == argument]
     flag = "--" + argument.replace("_", "-")
-    written = [Given("", "", flag), Given(value=True, where="", spelling=f"--no-{flag[2:]}")]
-    for given in ([known] if known else []) + (written if known is None or known.spelling else []) + shadowed[::-1]:
+    plain = [Given("", "", flag), Given(value=True, where="", spelling=f"--no-{flag[2:]}")]
+    for given in ([known] if known else []) + (plain if known is None or known.spelling else []) + shadowed[::-1]:
         occurrence = find_occurrence(line.command.arguments, given)
         if occurrence:
             return occurrence
     return None
 
 
-def _set(text: str, workload: Workload, argument: str, value: Value) -> str:
-    target = _find(text, workload)
-    occurrence = _occurrence(target.line, workload, argument)
-    flag = "--" + argument.replace("_", "-")
-    if isinstance(value, bool):
-        return _made(target, *_flag_changes(target.line, occurrence, flag, value=value))
-    new = written_value(value)
-    if occurrence is not None:
-        return _made(target, *set_value(target.line, occurrence, new))
-    pair = [flag, new] if _in_pairs(target.line) else [f"{flag}={new}"]
-    return _made(target, append_words(target.line, pair))
-
-
-def _flag_changes(line: Line, occurrence: Occurrence | None, flag: str, *, value: bool) -> tuple[Change, ...]:
+def _flag_changes(line: Line, occurrence: Occurrence, argument: str, *, value: bool) -> list[Way]:
     """Switch a flag; nothing if it already is as wanted."""
-    negated = f"--no-{flag.removeprefix('--')}"
-    if occurrence is None or occurrence.flag is None:
-        return (append_words(line, [flag if value else negated]),)
+    new = flag_words(argument, value, joined=False)[0]
+    if occurrence.flag is None:
+        return [lambda: (append_words(line, [new]),)]
     if occurrence.glued or occurrence.values:
-        return set_value(line, occurrence, str(value).lower())
-    written = line.command.arguments[occurrence.flag].text
-    is_negated = written.startswith(("--no-", "--no_"))
+        return [lambda: set_value(line, occurrence, str(value).lower())]
+    index = line.first + occurrence.flag
+    is_negated = line.words[index].text.startswith(("--no-", "--no_"))
     if value is not is_negated:
-        return ()
-    return (replace_word(line, line.first + occurrence.flag, flag if value else negated),)
+        return []
+    switched = set_switch(line, index, new, on=value)
+    return [lambda: (switched,)] if switched is not None else [lambda: (replace_word(line, index, new),)]
 
 
 def _in_pairs(line: Line) -> bool:
     """Tell whether the arguments are written as ``--flag value`` rather than ``--flag=value``."""
-    words = [word.text for word in line.command.arguments]
-    joined = sum(word.startswith("--") and "=" in word for word in words)
+    texts = [word.text for word in line.command.arguments]
+    joined = sum(text.startswith("--") and "=" in text for text in texts)
     apart = sum(
-        word.startswith("--") and "=" not in word and not following.startswith("-")
-        for word, following in pairwise(words)
+        text.startswith("--") and "=" not in text and not following.startswith("-")
+        for text, following in pairwise(texts)
     )
     return apart > joined
 
 
-def _remove(text: str, workload: Workload, argument: str) -> str:
+def _remove(files: Files, workload: Workload, argument: str, table: ArgumentTable | None) -> dict[str, str]:
     """Remove every occurrence: what a later one shadowed would count again."""
-    shadowed = [given.where for name, given in workload.arguments.shadowed if name == argument]
-    if argument in _NEEDED or any(where.startswith(_IN_CONFIG_MAP) for where in shadowed):
-        raise refused("needed" if argument in _NEEDED else "config-file")
+    if argument in _NEEDED:
+        raise refused("needed")
+    texts = dict(files)
     for _ in range(_MOST_OCCURRENCES):
-        target = _find(text, workload)
-        occurrence = _occurrence(target.line, workload, argument)
+        reading = _find(texts, workload, table)
+        line = Line(reading.command, reading.source)
+        occurrence = _occurrence(line, workload, argument)
         if occurrence is None:
-            return text
-        text = _made(target, *remove_words(target.line, occurrence))
+            return texts
+        found = occurrence
+        texts = _made(texts, reading, [lambda: remove_words(line, found)], None, table)  # noqa: B023 - called at once
     raise refused("too-many")
 
 
-def _made(target: _Target, *changes: Change) -> str:
-    """Make the first change that can be proved; with no change to make, the text is as wanted."""
-    if not changes:
-        return target.file.text
-    reason = "proof"
-    for change in changes:
-        if uses(target.root, change.node) != 1:
-            reason = "shared"
+def _made(
+    files: Files,
+    reading: Reading,
+    ways: list[Way],
+    wanted: tuple[str, Value] | None,
+    table: ArgumentTable | None,
+) -> dict[str, str]:
+    """Make the first change that can be proved; with no change to make, the texts are as wanted."""
+    if not ways:
+        return dict(files)
+    reason: InputError | None = None
+    for change, result in _attempts(ways, reading if is_kustomization(reading.source.file.path) else None):
+        if isinstance(result, InputError):
+            reason = reason or result
             continue
-        for splices in _ways(target.file.text, change):
-            edited = apply_splices(target.file.text, splices)
-            if _proved(target, change, edited):
-                return edited
-    raise refused(reason)
+        texts = {**files, result.path: result.text}
+        if change is not None and _says(texts, reading, change, wanted, table):
+            return texts
+    raise reason or refused("proof")
 
 
-def _ways(text: str, change: Change) -> Iterator[Sequence[Splice]]:
-    """Return the splices, and for a plain leaf one that adds the quotes that its new value may need."""
-    yield change.splices
-    if isinstance(change.node, ScalarNode) and not change.node.style:
-        yield [requoted(text, change.node, change.values[change.node.event])]
+def _attempts(ways: list[Way], overlay: Reading | None) -> Iterator[tuple[Change | None, Made | InputError]]:
+    for way in ways:
+        try:
+            changes = way()
+        except InputError as error:
+            yield None, error
+            continue
+        for change in changes:
+            try:
+                if overlay is not None and not is_own(overlay, change.spot.found.file.path):
+                    raise refused("base-shared")
+                yield change, made(change)
+            except InputError as error:
+                yield change, error
 
 
-def _proved(target: _Target, change: Change, edited: str) -> bool:
-    """Tell whether a text says the same as before except for the intended leaves, and has the intended words."""
+def _says(
+    files: Files, before: Reading, change: Change, wanted: tuple[str, Value] | None, table: ArgumentTable | None
+) -> bool:
+    """Tell whether the engine has the words and the arguments that were meant, and all else as it was."""
     try:
-        after = compose(edited, target.file.path)
+        after = _find(files, before.workload, table)
     except InputError:
         return False
-    if list(after.events) != change.expected(target.file.events):
+    if change.words is not None and tuple(word.text for word in after.command.words) != change.words:
         return False
-    container = next(item for item in objects_of(after) if item.same_place(target.found)).at(target.pointer)
-    return (
-        container is not None
-        and tuple(word.text for word in read_command(container, target.pointer).words) == change.words
-    )
+    values = [{name: given.value for name, given in each.workload.arguments.given.items()} for each in (before, after)]
+    if wanted is None or table is None:
+        return True
+    name, value = wanted
+    new = values[1].get(name)
+    for each in values:
+        for touched in (name, *(before.home.touched if before.home else ())):
+            each.pop(touched, None)
+    return values[0] == values[1] and new == _read_back(name, value, table)
 
 
-def _edit_config(text: str, path: EditPath, value: Value) -> str:
-    """Change a value of a configuration file that stands in a ConfigMap."""
-    file = compose(text, path.file)
-    kind, _, name = path.object.partition("/")
-    holder = next((found for found in objects_of(file) if (found.kind, found.name) == (kind, name)), None)
-    outer = holder.at(path.pointer) if holder else None
-    if holder is None or not isinstance(outer, ScalarNode) or value is None or path.inner is None:
-        raise refused("config-file")
-    documents = compose(outer.value, path.object).documents
-    leaf = fields(documents[0] if documents else None).get(path.inner)
-    if not isinstance(leaf, ScalarNode) or uses(file.documents[holder.document], outer) != 1:
-        raise refused("config-file")
-    new = str(value).lower() if isinstance(value, bool) else written_value(value)
-    inner = inside(outer.value, leaf, 0, len(leaf.value), new)
-    changed = apply_splices(outer.value, [inner])
-    edited = apply_splices(text, [inside(text, outer, inner.start, inner.end, inner.text)])
-    expected = [(kind, changed if event == outer.event else before) for event, (kind, before) in enumerate(file.events)]
-    again = fields(compose(changed, path.object).documents[0]).get(path.inner)
-    if list(compose(edited, path.file).events) != expected or not (
-        isinstance(again, ScalarNode) and again.value == new
-    ):
-        raise refused("proof")
-    return edited
+def _read_back(name: str, value: Value, table: ArgumentTable) -> Value:
+    """Return what the engine makes of a value when it is written down."""
+    match = table.exact(f"--{name.replace('_', '-')}")
+    if match is None or isinstance(value, bool):
+        return value
+    return without_secrets("", read_value(match.argument, [written_value(value)]))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from oomedic.argument_table import ArgumentTable
 from oomedic.errors import InputError
 from oomedic.redaction import redact
 from oomedic.remedy import Change
@@ -18,22 +19,21 @@ _CONTEXT = 3
 _NO_LINE_END = "\\ No newline at end of file"
 
 
-def manifest_patch(texts: Mapping[str, str], workload: Workload, changes: Iterable[Change]) -> Patch | None:
+def manifest_patch(
+    texts: Mapping[str, str], workload: Workload, changes: Iterable[Change], table: ArgumentTable | None = None
+) -> Patch | None:
     """Return the diff of the files that the changes touch, None where nothing of the plan stands in a manifest.
 
-    A change of tensor_parallel_size moves the requested GPUs with it. An edit that the file does not allow safely is
-    left out: the plan still names it.
+    An edit that the files do not allow safely is left out: the plan still names it.
     """
-    edited = dict(texts)
-    path = next((place.file for place in workload.edit_paths.values()), None) or next(iter(texts), None)
-    if path is None:
+    if not texts:
         return None
     try:
-        edited[path] = edited_text(edited[path], workload, changes)
+        edited = edited_files(texts, workload, changes, table)
     except InputError:
         return None
-    diff = "".join(diff_of(texts[name], edited[name], name) for name in texts if texts[name] != edited[name])
-    return Patch("diff", diff) if diff else None
+    text = diff_of_files(texts, edited)
+    return Patch("diff", text) if text else None
 
 
 class FilePatch(NamedTuple):
@@ -54,25 +54,42 @@ def move_patches(move: "Move") -> tuple[FilePatch, ...]:
     )
 
 
-def edited_text(text: str, workload: Workload, changes: Iterable[Change]) -> str:
-    """Return a manifest with the changes that stand in it; those that stand elsewhere are passed over.
+def edited_files(
+    texts: Mapping[str, str], workload: Workload, changes: Iterable[Change], table: ArgumentTable | None = None
+) -> dict[str, str]:
+    """Make the changes of a plan in the texts of manifests; those that stand elsewhere are passed over.
+
+    A change of tensor_parallel_size moves the requested GPUs of a single pod with it.
 
     Raises:
-        InputError: ``edit-refused``.
+        InputError: ``edit-refused``: one of them cannot be made without changing something else too.
     """
+    from oomedic.manifest_edit import edit_devices, edit_files  # YAML is loaded only for a manifest
+
+    edited = dict(texts)
     for change in changes:
-        if change.target not in _NO_ARGUMENT and not change.target.startswith("env."):
-            text = _edited(text, workload, change)
-    return text
+        if change.target in _NO_ARGUMENT or change.target.startswith("env."):
+            continue
+        edited = edit_files(edited, workload, change.target, change.after, table)
+        alone = workload.gpu_resource == _GPU and workload.group_size == 1
+        if change.target == "tensor_parallel_size" and alone and workload.gpus_per_pod != change.after:
+            edited = edit_devices(edited, workload, change.after, table)
+    return edited
 
 
-def _edited(text: str, workload: Workload, change: Change) -> str:
-    from oomedic.manifest_edit import edit, edit_resource  # YAML is loaded only for a manifest
+def edited_text(text: str, workload: Workload, changes: Iterable[Change], table: ArgumentTable | None = None) -> str:
+    """Make the changes of a plan in the one manifest that a workload was read from.
 
-    text = edit(text, workload, change.target, change.after)
-    if change.target == "tensor_parallel_size" and workload.gpu_resource == _GPU:
-        return edit_resource(text, workload, _GPU, change.after)
-    return text
+    Raises:
+        InputError: as ``edited_files``.
+    """
+    path = next((place.file for place in workload.edit_paths.values()), workload.unit)
+    return edited_files({path: text}, workload, changes, table)[path]
+
+
+def diff_of_files(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """Return a unified diff of all files that differ."""
+    return "".join(diff_of(before[name], after[name], name) for name in before if before[name] != after[name])
 
 
 def diff_of(before: str, after: str, name: str) -> str:

@@ -21,10 +21,11 @@ from oomedic.patching import manifest_patch, move_patches
 from oomedic.planning.plan import Plan, make_plan, settled
 from oomedic.question import Hub, Library, Log, Manifest, Question
 from oomedic.result import Patch, Report, Result
-from oomedic.understanding import Life, evidence_of, lives_of, workloads_of
+from oomedic.understanding import Life, evidence_of, lives_of
 from oomedic.workload import Workload
 
 if TYPE_CHECKING:
+    from oomedic.placement.node_pool import NodePool
     from oomedic.placing import Placement
 
 __all__ = ["Hub", "Library", "Log", "Manifest", "Question", "diagnose_crash", "inspect_manifests"]
@@ -47,7 +48,17 @@ def inspect_manifests(manifests: Sequence[Manifest], library: Library) -> Report
     Raises:
         InputError: when a manifest cannot be read.
     """
-    return Report(tuple(map(_inspected, workloads_of(manifests, library.catalogue))), versions_of(library))
+    from oomedic.manifest import read_files  # YAML is loaded only where a manifest is given
+    from oomedic.placement.node_pool import node_pools_among
+
+    results: list[Result] = []
+    pools: list[NodePool] = []
+    for file in read_files({each.path: each.text for each in manifests}, library.catalogue.arguments):
+        if file.error is not None:
+            raise file.error
+        results += (_inspected(reading.workload) for reading in file.engines)
+        pools += node_pools_among(file.objects)
+    return Report(tuple(results), versions_of(library), node_pools=tuple(pools))
 
 
 def _inspected(workload: Workload) -> Result:
@@ -66,7 +77,7 @@ def _judge(question: Question, library: Library, life: Life, before: Evidence | 
         first = diagnosis.findings[0]
         plan = _plan(evidence, first, known, library.catalogue)
         plan = _with_moves(plan, question, life, library)
-        patch = _patch(plan, question.manifests, life.workload)
+        patch = _patch(plan, question.manifests, life.workload, library.catalogue)
     result = result_of(evidence, diagnosis, plan, patch)
     return result._replace(placement=_placement(evidence, question, library))
 
@@ -131,7 +142,9 @@ def _plan(evidence: Evidence, finding: Finding, known: Iterable[Cause], catalogu
     return make_plan(evidence, finding, cause, remedy_files.load(wanted), _Shelf(catalogue))
 
 
-def _patch(plan: Plan, manifests: tuple[Manifest, ...], workload: Workload | None) -> Patch | None:
+def _patch(
+    plan: Plan, manifests: tuple[Manifest, ...], workload: Workload | None, catalogue: Catalogue
+) -> Patch | None:
     if plan.best is None or workload is None:
         return None
     if plan.best.moves:
@@ -141,7 +154,7 @@ def _patch(plan: Plan, manifests: tuple[Manifest, ...], workload: Workload | Non
     texts = {manifest.path: manifest.text for manifest in manifests}
     if any(place.file not in texts for place in workload.edit_paths.values()):
         return None  # it was read from a running pod: what made the pod must be changed
-    return manifest_patch(texts, workload, plan.best.changes)
+    return manifest_patch(texts, workload, plan.best.changes, catalogue.arguments)
 
 
 class _Shelf:

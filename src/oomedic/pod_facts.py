@@ -6,12 +6,15 @@ from typing import Final
 from oomedic.devices import whole
 from oomedic.errors import UsageError
 from oomedic.placement.requirement import Requirement, requirements_of
+from oomedic.redaction import redact
 from oomedic.units import parse_quantity
-from oomedic.workload import Amount, Probe, Probes, Shm
+from oomedic.workload import Amount, Probe, Probes, Shm, Strategy
 from oomedic.yamlnodes import MappingNode, Node, get, items, text_of, texts_of
 
 _SHM: Final = "/dev/shm"  # noqa: S108 - the mount path that NCCL and torch use, not a file of ours
 _PERIOD, _FAILURES, _TIMEOUT = 10, 3, 1
+_SHOWN: Final = 120
+_ROLLING: Final = "RollingUpdate"
 
 
 def node_selector(pod: Node | None) -> Mapping[str, str] | None:
@@ -85,6 +88,18 @@ def shared_memory(container: Node, pod: Node | None) -> Shm:
     return Shm(mounted=False)
 
 
+def unmounted(pod: Node | None) -> tuple[str, ...]:
+    """Return the volumes in memory that no container mounts: they are no one's /dev/shm."""
+    containers = (*items(get(pod, "containers")), *items(get(pod, "initContainers")))
+    mounted = {text_of(get(mount, "name")) for each in containers for mount in items(get(each, "volumeMounts"))}
+    found = []
+    for volume in items(get(pod, "volumes")):
+        name = text_of(get(volume, "name"))
+        if name and text_of(get(volume, "emptyDir", "medium")) == "Memory" and name not in mounted:
+            found.append(name)
+    return tuple(found)
+
+
 def probes(container: Node) -> Probes:
     """Return the three probes of a container."""
     return Probes(
@@ -103,4 +118,25 @@ def probe(node: Node | None) -> Probe | None:
     period = whole(written.get("periodSeconds")) or _PERIOD
     failures = whole(written.get("failureThreshold")) or _FAILURES
     timeout = whole(written.get("timeoutSeconds")) or _TIMEOUT
-    return Probe(initial, period, failures, timeout, initial + period * failures)
+    command = " ".join(text for text in map(text_of, items(get(node, "exec", "command"))) if text is not None)
+    return Probe(
+        initial,
+        period,
+        failures,
+        timeout,
+        initial + period * failures,
+        path=text_of(get(node, "httpGet", "path")),
+        tcp=text_of(get(node, "tcpSocket", "port")),
+        exec=redact(command)[:_SHOWN] or None,
+    )
+
+
+def strategy(node: Node | None, surge: tuple[str, str] | None) -> Strategy:
+    """Read a roll-out strategy; ``surge`` is what Kubernetes takes for maxSurge and maxUnavailable."""
+    kind = text_of(get(node, "type"))
+    if kind not in {None, _ROLLING} or surge is None:
+        return Strategy(kind or _ROLLING, default=kind is None)
+    rolling = get(node, "rollingUpdate")
+    max_surge, max_unavailable = (text_of(get(rolling, field)) for field in ("maxSurge", "maxUnavailable"))
+    default = max_surge is None and max_unavailable is None
+    return Strategy(_ROLLING, max_surge or surge[0], max_unavailable or surge[1], default)

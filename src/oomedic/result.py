@@ -14,6 +14,7 @@ from oomedic.version import Version
 from oomedic.workload import Workload
 
 if TYPE_CHECKING:
+    from oomedic.placement.node_pool import NodePool
     from oomedic.placing import Placement
     from oomedic.rollout import Verdict
     from oomedic.search.answer import Answer
@@ -73,9 +74,11 @@ class Report(NamedTuple):
     """All results, the most telling first.
 
     ``variants`` are the ways to have a model, and ``notes`` remarks on all results, where a search was asked for.
+    ``node_pools`` are those of the manifests that were inspected.
     """
 
     results: tuple[Result, ...]
     versions: Versions
     variants: "tuple[Variant, ...]" = ()
     notes: tuple[Claim, ...] = ()
+    node_pools: "tuple[NodePool, ...]" = ()

@@ -15,6 +15,7 @@ from oomedic.shell_words import Variable, Word
 
 _BLANK: Final = re.compile(r"(?:[ \t\r]|\\\r?\n|\\(?=[ \t]))+")
 _OPERATOR: Final = re.compile(r"\n|;;?|&&|\|\|?|&(?!>)|[()]")
+_LIST_ENDS: Final = frozenset(("&", ";", ";;", "\n"))
 _REDIRECTION: Final = re.compile(r"&>>?|(?:<<<|<<-?|>>|>\||[<>]&?)")
 _HERE: Final = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?)=(\()?")
@@ -25,10 +26,17 @@ _DECLARING: Final = frozenset(("env", "export", "declare", "readonly", "local", 
 
 
 class Statement(NamedTuple):
-    """One simple command: its words without assignments and redirections, and the variables set so far."""
+    """One simple command.
+
+    Attributes:
+        words: without assignments and redirections.
+        environment: the variables set so far.
+        background: whether the shell goes on (``&``) and never waits for it.
+    """
 
     words: tuple[Word, ...]
     environment: Mapping[str, str]
+    background: bool = False
 
 
 def read_script(
@@ -56,13 +64,21 @@ class _Reader(WordReader):
         self.here: list[str] = []
         self.words: list[Word] = []
         self.statements: list[Statement] = []
+        self.joined = 0  # the first statement of the list that && and || make
 
     def read(self) -> tuple[Statement, ...]:
         while self.at < len(self.text):
             if not (self._skip() or self._end_statement() or self._redirect()):
                 self._take_word()
         self._close()
-        return tuple(self.statements)
+        waited = 0
+        for number, statement in enumerate(self.statements):
+            if statement.words[0].text == "wait":
+                waited = number
+        return tuple(
+            statement._replace(background=False) if number < waited else statement
+            for number, statement in enumerate(self.statements)
+        )
 
     def _skip(self) -> bool:
         blank = _BLANK.match(self.text, self.at)
@@ -80,6 +96,10 @@ class _Reader(WordReader):
             return False
         self.at = operator.end()
         self._close()
+        if operator[0] == "&":
+            self.statements[self.joined :] = [each._replace(background=True) for each in self.statements[self.joined :]]
+        if operator[0] in _LIST_ENDS:
+            self.joined = len(self.statements)
         if operator[0] == "\n":
             for delimiter in self.here:
                 end = re.compile(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE).search(self.text, self.at)

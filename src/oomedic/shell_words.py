@@ -18,15 +18,20 @@ _MODULES: Final = frozenset(
         "dynamo.vllm",
     )
 )
-_SCRIPTS: Final = ("vllm/entrypoints/openai/api_server.py", "vllm/entrypoints/api_server.py")
+_SCRIPTS: Final = (
+    "vllm/entrypoints/openai/api_server.py",
+    "vllm/entrypoints/api_server.py",
+    "vllm/inference_api.py",  # KAITO's own server around vLLM's arguments
+)
 
 
 class Word(NamedTuple):
     """One word, after quotes and variables are resolved.
 
     ``quoting`` is ``'``, ``"``, "" (none) or "mixed". ``unknown`` names the variables and substitutions in it whose
-    value cannot be known here; their text is missing from ``text``. ``where`` says where a person finds the word, and
-    ``reference`` where the program names the variable that the word came from.
+    value cannot be known here; their text is missing from ``text``. ``where`` says where a person finds the word,
+    ``reference`` where the program names the variable that the word came from, and ``carrier`` which item of
+    ``command`` or ``args`` brought it.
     """
 
     text: str
@@ -36,6 +41,7 @@ class Word(NamedTuple):
     unknown: tuple[str, ...] = ()
     where: str = ""
     reference: Span | None = None
+    carrier: str = ""
 
     def quoting_in(self, source: str) -> str:
         """Tell how the word is quoted in the text that it was read from."""

@@ -75,10 +75,10 @@ def workloads_of(manifests: Sequence[Manifest], catalogue: Catalogue) -> Iterato
     """
     if not manifests:
         return
-    from oomedic.manifest import read_workloads  # YAML is loaded only where a manifest is given
+    from oomedic.manifest import read_manifests  # YAML is loaded only where a manifest is given
 
-    for manifest in manifests:
-        yield from read_workloads(manifest.text, manifest.path, catalogue.arguments)
+    files = {manifest.path: manifest.text for manifest in manifests}
+    yield from (reading.workload for reading in read_manifests(files, catalogue.arguments))
 
 
 def evidence_of(question: Question, library: Library, life: Life) -> Evidence:

@@ -13,8 +13,9 @@ class ScalarNode(NamedTuple):
         value: the text after quotes, escapes and folding.
         start: its first character in the file, quotes and properties (``&anchor``) included; ``end`` is behind it.
         style: ``""`` for plain, ``'``, ``"``, ``|`` or ``>``.
-        event: its number among the file's events.
+        event: its number among the file's events, -1 for a leaf that a chart or a controller would write.
         tag: an explicit tag such as ``!!str``.
+        made_from: the node that decides what such a leaf says, if there is one.
     """
 
     value: str
@@ -23,24 +24,29 @@ class ScalarNode(NamedTuple):
     style: str
     event: int
     tag: str | None = None
+    made_from: "Node | None" = None
 
 
 class SequenceNode(NamedTuple):
-    """A list; ``flow`` is the one in brackets."""
+    """A list; ``flow`` is the one in brackets, ``event`` and ``last`` are the numbers of the events around it."""
 
     items: "tuple[Node, ...]"
     start: int
     end: int
     flow: bool
+    last: int = -1
+    event: int = -1
 
 
 class MappingNode(NamedTuple):
-    """Keys and values in the order of the file."""
+    """Keys and values in the order of the file; ``flow``, ``event`` and ``last`` as for lists."""
 
     pairs: "tuple[tuple[Node, Node], ...]"
     start: int
     end: int
     flow: bool
+    last: int = -1
+    event: int = -1
 
 
 Node = ScalarNode | SequenceNode | MappingNode
@@ -57,7 +63,7 @@ def fields(node: Node | None) -> dict[str, Node]:
         seen.add(id(mapping))
         merged: list[Node] = []
         for key, value in mapping.pairs:
-            if isinstance(key, ScalarNode) and _merges(key):
+            if isinstance(key, ScalarNode) and merges(key):
                 merged += value.items if isinstance(value, SequenceNode) else (value,)
             elif isinstance(key, ScalarNode):
                 found.setdefault(key.value, value)
@@ -65,7 +71,8 @@ def fields(node: Node | None) -> dict[str, Node]:
     return found
 
 
-def _merges(key: ScalarNode) -> bool:
+def merges(key: ScalarNode) -> bool:
+    """Tell whether a key is YAML's merge key."""
     return key.value == "<<" and not key.style
 
 

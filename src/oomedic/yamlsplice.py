@@ -51,7 +51,7 @@ def inside(text: str, scalar: ScalarNode, start: int, end: int, new: str) -> Spl
     stands = not start or (start < end and scalar.value[start] not in _BLANKS)
     first = spots[start][0] if stands else spots[start - 1][1]
     last = spots[end - 1][1] if start < end else first
-    return Splice(first, last, _escaped(new, scalar.style))
+    return Splice(first, last, _escaped(_indented(text, scalar, new), scalar.style))
 
 
 def requoted(text: str, scalar: ScalarNode, value: str) -> Splice:
@@ -64,22 +64,23 @@ def appended(text: str, sequence: SequenceNode, values: Sequence[str]) -> Splice
     last = sequence.items[-1]
     if not isinstance(last, ScalarNode):
         raise refused("list-style")
-    quotes = [item.style for item in sequence.items if isinstance(item, ScalarNode) and item.style in {"'", '"'}]
-    flags = last.style if last.style in {"'", '"'} and all(_is_quoted(item) for item in sequence.items) else ""
-    written = [_written(value, flags, quotes[-1] if quotes else '"') for value in values]
+    simple = [item for item in sequence.items if isinstance(item, ScalarNode) and not {"'", '"'} & set(item.value)]
+    quotes = [item.style for item in simple if item.style in {"'", '"'}]
+    flags = quotes[-1] if quotes and all(_is_quoted(item) for item in sequence.items) else ""
+    texts = [written(value, flags, quotes[-1] if quotes else '"') for value in values]
     if sequence.flow:
         before = sequence.items[-2].end if len(sequence.items) > 1 else last.start
         separator = text[before : last.start]
         separator = separator if re.fullmatch(r",\s*", separator) else ", "
-        return Splice(last.end, last.end, "".join(separator + value for value in written))
+        return Splice(last.end, last.end, "".join(separator + value for value in texts))
     line = text.rfind("\n", 0, last.start) + 1
     dash = _DASH.search(text, line, last.start)
     if dash is None:
         raise refused("list-style")
-    end = _line_end(text, last)
+    end = line_end(text, last)
     newline = "\r\n" if "\r\n" in text else "\n"
     indent = re.sub(r"[^\t]", " ", text[line : dash.start()])
-    return Splice(end, end, "".join(f"{newline}{indent}{dash[0]}{value}" for value in written))
+    return Splice(end, end, "".join(f"{newline}{indent}{dash[0]}{value}" for value in texts))
 
 
 def removed(text: str, sequence: SequenceNode, first: int, last: int) -> list[Splice]:
@@ -98,9 +99,12 @@ def refused(reason: str) -> InputError:
     return InputError("edit-refused", reason=reason)
 
 
-def _line_end(text: str, scalar: ScalarNode) -> int:
-    """Return the end of the line on which a leaf ends, before its line break."""
-    end = _spots(text, scalar)[-1][1] if scalar.style in {"|", ">"} and scalar.value.strip() else scalar.end
+def line_end(text: str, node: Node) -> int:
+    """Return the end of the line on which a node ends, before its line break."""
+    while not isinstance(node, ScalarNode) and not node.flow:
+        node = node.items[-1] if isinstance(node, SequenceNode) else node.pairs[-1][1]
+    block = isinstance(node, ScalarNode) and node.style in {"|", ">"} and bool(node.value.strip())
+    end = _spots(text, node)[-1][1] if block and isinstance(node, ScalarNode) else node.end
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     return stop - 1 if text[stop - 1 : stop] == "\r" else stop
@@ -109,9 +113,9 @@ def _line_end(text: str, scalar: ScalarNode) -> int:
 def _line(text: str, node: Node) -> Splice:
     """Return the splice that removes the line of a list item."""
     start = text.rfind("\n", 0, node.start) + 1
-    if not isinstance(node, ScalarNode) or not re.fullmatch(r"\s*-[ \t]+", text[start : node.start]):
+    if not re.fullmatch(r"\s*-[ \t]+", text[start : node.start]):
         raise refused("list-style")
-    stop = text.find("\n", _line_end(text, node))
+    stop = text.find("\n", line_end(text, node))
     if stop >= 0:
         return Splice(start, stop + 1, "")
     return Splice(start - len("\r\n" if text[:start].endswith("\r\n") else "\n"), len(text), "")
@@ -166,18 +170,32 @@ def _unescaped(code: str) -> str:
 
 def _escaped(value: str, style: str) -> str:
     if style == '"':
-        return value.replace("\\", "\\\\").replace('"', '\\"')
+        return value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n")
     return value.replace("'", "''") if style == "'" else value
+
+
+def _indented(text: str, scalar: ScalarNode, new: str) -> str:
+    """Indent the further lines of a new text as the lines of a literal block are."""
+    if scalar.style != "|" or "\n" not in new:
+        return new
+    first = text.find("\n", _body(text, scalar)) + 1
+    margin = re.compile(r"(?:[ \t]*\r?\n)*([ \t]*)").match(text, first)
+    lines = (scalar.value.split("\n") if scalar.value else [""])[0]
+    own = len(lines) - len(lines.lstrip(" "))
+    indent = margin[1] if margin else ""
+    indent = indent[: len(indent) - own] if own else indent
+    return new.replace("\n", f"\n{indent}")
 
 
 def _is_quoted(node: object) -> bool:
     return isinstance(node, ScalarNode) and node.style in {"'", '"'}
 
 
-def _written(value: str, style: str, quote: str) -> str:
+def written(value: str, style: str, quote: str) -> str:
     """Write a new leaf: plain where that is read as the same text, else in quotes."""
     plain = _PLAIN.fullmatch(value) and is_string(ScalarNode(value, 0, 0, "", 0))
     if plain and not style:
         return value
     quote = style or ("'" if '"' in value and "'" not in value else quote)
+    quote = '"' if "\n" in value else quote  # in single quotes a line break is a blank
     return f"{quote}{_escaped(value, quote)}{quote}"

@@ -43,6 +43,7 @@ class _Open(NamedTuple):
     mapping: bool
     nodes: list[Node]
     size: list[int]
+    event: int
 
 
 def compose(text: str, path: str) -> YamlFile:
@@ -119,16 +120,18 @@ class _Composer:
             if len(self.open) >= _DEPTH:
                 raise self._error("yaml-too-deep", start)
             mapping = kind == "MappingStartEvent"
-            self.open.append(_Open(start, event.flow_style, anchor, mapping, [], [1, 1]))
+            self.open.append(_Open(start, event.flow_style, anchor, mapping, [], [1, 1], number))
         elif kind in {"MappingEndEvent", "SequenceEndEvent"}:
-            self._close(event.end_mark.index + bom)
+            self._close(event.end_mark.index + bom, number)
         elif kind == "DocumentStartEvent":
             self.anchors = {}
 
-    def _close(self, end: int) -> None:
+    def _close(self, end: int, number: int) -> None:
         done = self.open.pop()
         if not done.mapping:
-            self._add(SequenceNode(tuple(done.nodes), done.start, end, done.flow), done.anchor, done.size)
+            self._add(
+                SequenceNode(tuple(done.nodes), done.start, end, done.flow, number, done.event), done.anchor, done.size
+            )
             return
         pairs = tuple(zip(done.nodes[::2], done.nodes[1::2], strict=True))
         seen: set[str] = set()
@@ -140,7 +143,7 @@ class _Composer:
             if key.value in seen and key.value != "<<":
                 raise self._error("yaml-duplicate-key", key.start, key=key.value)
             seen.add(key.value)
-        self._add(MappingNode(pairs, done.start, end, done.flow), done.anchor, done.size)
+        self._add(MappingNode(pairs, done.start, end, done.flow, number, done.event), done.anchor, done.size)
 
     def _add(self, node: Node, anchor: str | None, size: Sequence[int]) -> None:
         if anchor:

@@ -2,7 +2,8 @@ import pytest
 import yaml
 
 from oomedic.arguments import ArgumentTable
-from oomedic.manifest import edit, read_workloads
+from oomedic.manifest import read_workloads
+from oomedic.manifest_edit import edit
 
 ROWS = [
     {"name": "model", "flags": ["--model"], "kind": "text"},
@@ -102,7 +103,7 @@ def test_the_objects_of_a_list_and_of_several_documents_are_all_read():
 def test_an_item_of_a_list_is_edited_alone():
     pods = [manifest("Pod", POD, "v1"), manifest("Pod", POD, "v1")]
     text = yaml.dump({"apiVersion": "v1", "kind": "PodList", "items": pods}, Dumper=_NoAliases)
-    edited = edit(text, read_workloads(text, "f.yaml", TABLE)[1], "max_model_len", 4096)
+    edited = edit(text, read_workloads(text, "f.yaml", TABLE)[1], "max_model_len", 4096, TABLE)
     assert [w.arguments.given["max_model_len"].value for w in read_workloads(edited, "f.yaml", TABLE)] == [8192, 4096]
 
 

@@ -11,18 +11,24 @@ TABLE = ArgumentTable.of([])
 
 
 @pytest.mark.parametrize(
-    ("text", "unit"),
+    ("text", "unit", "message"),
     [
-        ("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: a}\n", "LeaderWorkerSet/a"),
-        ("apiVersion: ray.io/v1\nkind: RayService\nmetadata: {name: a}\n", "RayService/a"),
-        ("servingEngineSpec: {modelSpec: []}\n", "values"),
-        ("modelArtifacts: {uri: x}\ndecode: {}\n", "values"),
+        (
+            "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeploymentRequest\nmetadata: {name: a}\n",
+            "DynamoGraphDeploymentRequest/a",
+            "workload.made-by-controller",
+        ),
+        (
+            "image: {repository: nvcr.io/nim/meta/llama3-8b-instruct, tag: '1'}\nmodel: {}\n",
+            "values",
+            "workload.engine-unsupported",
+        ),
     ],
 )
-def test_a_shape_that_is_known_but_not_read_says_so(text, unit):
+def test_a_shape_that_is_known_and_not_read_says_what_to_give_instead(text, unit, message):
     (workload,) = read_workloads(text, "f.yaml", TABLE)
     assert (workload.unit, workload.supported) == (unit, False)
-    assert workload.because.message == "workload.shape-unsupported"
+    assert workload.because.message == message
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,12 @@ def read_node_pools(text: str, path: str) -> tuple[NodePool, ...]:
 
 def node_pools_of(file: YamlFile) -> tuple[NodePool, ...]:
     """Return the NodePools of a file that was read already."""
-    return tuple(_pool(found, file.path) for found in objects_of(file) if is_node_pool(found))
+    return node_pools_among(objects_of(file))
+
+
+def node_pools_among(objects: Iterable[KubeObject]) -> tuple[NodePool, ...]:
+    """Return the NodePools among some objects."""
+    return tuple(_pool(found, found.file.path) for found in objects if is_node_pool(found))
 
 
 def is_node_pool(found: KubeObject) -> bool:

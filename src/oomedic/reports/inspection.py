@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.given import Value
+from oomedic.placement.node_pool import NodePool
 from oomedic.reports.draw import Pen, table
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report
-from oomedic.workload import Workload
+from oomedic.workload import EditPath, Workload
 
 _VALUE: Final = 60
 
@@ -15,9 +16,18 @@ _VALUE: Final = 60
 def render(report: Report, phrases: Phrasebook, pen: Pen) -> str:
     """Return one block per engine; a manifest without an engine says so."""
     workloads = [result.workload for result in report.results if result.workload is not None]
-    if not workloads:
-        return phrases.text("inspect.none") + "\n"
-    return "\n".join("\n".join(_workload(each, phrases, pen)) for each in workloads) + "\n"
+    blocks = ["\n".join(_workload(each, phrases, pen)) for each in workloads]
+    blocks = blocks or [phrases.text("inspect.none")]
+    blocks += ["\n".join(_node_pool(pool, pen)) for pool in report.node_pools]
+    return "\n".join(blocks) + "\n"
+
+
+def _node_pool(pool: NodePool, pen: Pen) -> Iterator[str]:
+    yield pen.paint(f"NodePool/{pool.name}", "bold")
+    facts = [(each.key, f"{each.operator} {', '.join(each.values)}".strip()) for each in pool.requirements]
+    facts += [("taint", str(taint)) for taint in pool.taints]
+    facts += [(f"limit of {name}", amount) for name, amount in pool.limits.items()]
+    yield from table([[name, value] for name, value in facts])
 
 
 def as_markdown(report: Report, phrases: Phrasebook) -> str:
@@ -54,24 +64,52 @@ def _remarks(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
         yield phrases.text("notes.arguments-unknown", flags=workload.arguments.unknown)
     for problem in workload.arguments.problems:
         yield f"{problem.where}: {phrases.say(problem)}" if problem.where else phrases.say(problem)
+    for name, given in workload.arguments.shadowed:
+        yield phrases.text("inspect.shadowed", name=name, value=_shown(given.value), where=given.where)
+    if workload.dead_variables:
+        yield phrases.text("inspect.dead-variables", names=workload.dead_variables)
+    yield from map(phrases.say, workload.notes)
+    yield from _kept_by(workload, phrases)
+
+
+def _kept_by(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
+    """Say which hands keep the object: a change of it is undone, or lost, unless it is made there."""
+    if workload.owner is not None:
+        yield phrases.text("inspect.owner", owner=workload.owner)
+    for manager in workload.managed_by:
+        yield phrases.text(f"inspect.managed-by-{manager.tool}", name=manager.name)
 
 
 def _facts(workload: Workload, phrases: Phrasebook) -> Iterator[list[str]]:
     facts = [
         ("engine", " ".join(part for part in (workload.engine, workload.engine_version) if part)),
         ("image", workload.image),
-        ("model", workload.model),
-        ("GPUs", f"{workload.gpus_per_pod} x {workload.gpu_resource}" if workload.gpus_per_pod else None),
+        ("model", workload.model if not workload.model_hint else f"{workload.model} ({workload.model_hint})"),
+        ("GPUs", _gpus(workload)),
+        ("role", workload.role),
         ("nodes", _pairs(workload)),
         ("/dev/shm", _shm(workload, phrases)),  # noqa: S108 - the name of a mount
     ]
     return ([phrases.named(name), str(value)] for name, value in facts if value)
 
 
+def _gpus(workload: Workload) -> str | None:
+    if not workload.gpus_per_pod:
+        return None
+    pods = f", {workload.group_size} pods per replica" if workload.group_size > 1 else ""
+    return f"{workload.gpus_per_pod} x {workload.gpu_resource}{pods}"
+
+
 def _arguments(workload: Workload) -> Iterator[list[str]]:
     for name, given in workload.arguments.given.items():
         place = workload.edit_paths.get(name)
-        yield [name, _shown(given.value), given.where, place.pointer if place else ""]
+        yield [name, _shown(given.value), given.where, _place(place, workload) if place else ""]
+
+
+def _place(path: EditPath, workload: Workload) -> str:
+    """Say where an edit would go; the object only where it is another one."""
+    own = path.object in {f"{workload.kind}/{workload.name}", "values"} and path.pointer is not None
+    return " ".join(part for part in (None if own else path.object, path.pointer, path.inner) if part)
 
 
 def _shown(value: Value) -> str:

@@ -33,6 +33,8 @@ def as_tree(report: Report, phrases: Phrasebook) -> dict[str, Any]:
         "versions": {"tool": report.versions.tool, "catalogue": report.versions.catalogue},
         "results": [_result(result, phrases) for result in report.results],
     }
+    if report.node_pools:
+        tree["node_pools"] = [_plain(pool) for pool in report.node_pools]
     if report.variants:
         from oomedic.reports.instance_tree import as_variant  # only where a search was asked for
 
@@ -195,11 +197,27 @@ def workload(found: Workload, phrases: Phrasebook) -> dict[str, Any]:
         "gpu_resource": found.gpu_resource,
         "gpus_per_pod": found.gpus_per_pod,
         "gpus_total": found.gpus_total,
+        "group_size": found.group_size,
+        "replicas": found.replicas,
+        "replicas_range": _plain(found.replicas_range),
+        "role": found.role,
+        "port": found.port,
+        "device_memory": _plain(found.device_memory),
+        "instance_type": found.instance_type,
+        "model_hint": found.model_hint,
+        "quantization_hint": found.quantization_hint,
+        "offload": dict(found.offload),
+        "dead_variables": list(found.dead_variables),
         "node_selector": _plain(found.node_selector),
+        "node_affinity": _plain(found.node_affinity),
         "host_memory_limit": _plain(found.host_memory_limit),
+        "host_memory_request": _plain(found.host_memory_request),
         "shm": _plain(found.shm),
         "probes": _plain(found.probes),
         "strategy": _plain(found.strategy),
+        "managed_by": [_plain(manager) for manager in found.managed_by],
+        "owner": found.owner,
+        "notes": [_claim(note, phrases) for note in found.notes],
         "edit_paths": {name: _plain(place) for name, place in found.edit_paths.items()},
     }
 

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from oomedic.devices import whole
-from oomedic.kube_object import KubeObject, Source
+from oomedic.kube_object import KubeObject
+from oomedic.pod_facts import strategy
 from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.workload import Strategy, Workload
-from oomedic.yamlnodes import Node, get, text_of
+from oomedic.reading import Reading
+from oomedic.source import Source
+from oomedic.workload import Strategy
+from oomedic.yamlnodes import get, text_of
 
 _TEMPLATES: Final = {
     "Deployment": "/spec/template/spec",
@@ -23,7 +26,6 @@ _TEMPLATES: Final = {
 }
 _GROUPS: Final = frozenset(("apps", "batch", "extensions", ""))
 _SURGE: Final = {"Deployment": ("25%", "25%"), "DaemonSet": ("0", "1")}
-_ROLLING: Final = "RollingUpdate"
 
 
 def recognises(found: KubeObject) -> bool:
@@ -31,10 +33,17 @@ def recognises(found: KubeObject) -> bool:
     return found.kind in _TEMPLATES and found.group in _GROUPS
 
 
-def read(found: KubeObject, source: Source) -> Iterable[Workload]:
+def read(found: KubeObject, source: Source) -> Iterable[Reading]:
     """Return the engines of the pod template."""
-    deadline = whole(text_of(get(found.node, "spec", "progressDeadlineSeconds")))
-    return read_pod(found, PodTemplate(_TEMPLATES[found.kind], _replicas(found), _strategy(found), deadline), source)
+    pointer = _TEMPLATES[found.kind]
+    template = PodTemplate(
+        found.at(pointer),
+        pointer,
+        replicas=_replicas(found),
+        strategy=_strategy(found),
+        progress_deadline_s=whole(text_of(get(found.node, "spec", "progressDeadlineSeconds"))),
+    )
+    return read_pod(found, template, source)
 
 
 def _replicas(found: KubeObject) -> int | None:
@@ -51,14 +60,3 @@ def _strategy(found: KubeObject) -> Strategy | None:
         node = found.at("/spec/strategy" if found.kind == "Deployment" else "/spec/updateStrategy")
         return strategy(node, _SURGE.get(found.kind))
     return None
-
-
-def strategy(node: Node | None, surge: tuple[str, str] | None) -> Strategy:
-    """Read a roll-out strategy; ``surge`` is what Kubernetes takes for maxSurge and maxUnavailable."""
-    kind = text_of(get(node, "type"))
-    if kind not in {None, _ROLLING} or surge is None:
-        return Strategy(kind or _ROLLING, default=kind is None)
-    rolling = get(node, "rollingUpdate")
-    max_surge, max_unavailable = (text_of(get(rolling, field)) for field in ("maxSurge", "maxUnavailable"))
-    default = max_surge is None and max_unavailable is None
-    return Strategy(_ROLLING, max_surge or surge[0], max_unavailable or surge[1], default)

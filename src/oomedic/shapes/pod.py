@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from oomedic.kube_object import KubeObject, Source
+from oomedic.kube_object import KubeObject
 from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.workload import Workload
+from oomedic.reading import Reading
+from oomedic.source import Source
 
 
 def recognises(found: KubeObject) -> bool:
@@ -12,6 +13,6 @@ def recognises(found: KubeObject) -> bool:
     return found.kind == "Pod" and found.group == ""
 
 
-def read(found: KubeObject, source: Source) -> Iterable[Workload]:
+def read(found: KubeObject, source: Source) -> Iterable[Reading]:
     """Return the engines of the pod."""
-    return read_pod(found, PodTemplate("/spec"), source)
+    return read_pod(found, PodTemplate(found.at("/spec"), "/spec"), source)

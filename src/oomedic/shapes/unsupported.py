@@ -1,52 +1,58 @@
-"""Shapes that are recognised, and not read yet: the answer is what they are, not silence."""
+"""Shapes that are recognised and not read: the answer is what they are and what to give instead, not silence."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.kube_object import KubeObject, Source
+from oomedic.command import CommandLine
+from oomedic.kube_object import KubeObject
+from oomedic.reading import Reading
+from oomedic.source import Source
 from oomedic.workload import Workload
-from oomedic.yamlnodes import fields
+from oomedic.yamlnodes import fields, get, text_of
 
-_KINDS: Final = {
-    "LeaderWorkerSet": ("leaderworkerset.x-k8s.io",),
-    "InferenceService": ("serving.kserve.io",),
-    "ServingRuntime": ("serving.kserve.io",),
-    "ClusterServingRuntime": ("serving.kserve.io",),
-    "LLMInferenceService": ("serving.kserve.io",),
-    "RayCluster": ("ray.io",),
-    "RayService": ("ray.io",),
-    "RayJob": ("ray.io",),
-    "RayClusterFleet": ("orchestration.aibrix.ai",),
-    "StormService": ("orchestration.aibrix.ai",),
-    "ModelClaim": ("model.aibrix.ai",),
-    "Model": ("kubeai.org",),
-    "VLLMRuntime": ("production-stack.vllm.ai",),
-    "DynamoGraphDeployment": ("nvidia.com",),
-    "Workspace": ("kaito.sh",),
-    "InferenceSet": ("kaito.sh",),
-    "NIMService": ("apps.nvidia.com",),
+_REQUESTS: Final = {
+    ("DynamoGraphDeploymentRequest", "nvidia.com"): "DynamoGraphDeployment",
+    ("MultiRoleInference", "kaito.sh"): "InferenceSet",
+    ("LLMInferenceServiceConfig", "serving.kserve.io"): None,
 }
-_VALUES: Final = {
-    "vllm-stack": {"servingEngineSpec"},
-    "llm-d-modelservice": {"modelArtifacts"},
-    "ai-on-eks": {"inference", "modelParameters"},
+"""Kinds that a controller turns into another one, which says what runs; None: read with what refers to it."""
+_OTHER_CHARTS: Final = {
+    "sglang": {"sglang", "sglangConfig"},
+    "nim-llm": {"nimCache", "nim"},
+    "text-generation-inference": {"tgi"},
 }
 
 
 def recognises(found: KubeObject) -> bool:
-    """Tell whether this is a known custom resource, or the values of a known Helm chart."""
-    return found.group in _KINDS.get(found.kind, ()) or _chart(found) is not None
+    """Tell whether this asks a controller for an engine, or holds values of a chart for another engine."""
+    return _REQUESTS.get((found.kind, found.group)) is not None or _chart(found) is not None
 
 
-def read(found: KubeObject, source: Source) -> Iterable[Workload]:  # noqa: ARG001 - every shape has this interface
+def read(found: KubeObject, source: Source) -> Iterable[Reading]:
     """Return one workload that says why it is not read."""
-    chart = _chart(found)
-    because = claim("workload.shape-unsupported", kind=f"{chart} values" if chart else found.kind)
-    unit = "values" if chart else f"{found.kind}/{found.name}"
-    yield Workload(unit, found.kind or "values", found.namespace, found.name, "", supported=False, because=because)
+    chart, made = _chart(found), _REQUESTS.get((found.kind, found.group))
+    because = (
+        claim("workload.engine-unsupported", engine=chart)
+        if chart
+        else claim("workload.made-by-controller", kind=found.kind, made=made)
+    )
+    place = (found.document, found.item, "")
+    workload = Workload(
+        found.title,
+        found.kind or "values",
+        found.namespace,
+        found.name,
+        "",
+        supported=False,
+        because=because,
+        place=place,
+    )
+    yield Reading(workload, CommandLine((), None, {}, {}, replaced=False), None, (), source)
 
 
 def _chart(found: KubeObject) -> str | None:
     keys = set() if found.kind else set(fields(found.node))
-    return next((chart for chart, needed in _VALUES.items() if needed <= keys), None)
+    if "nvcr.io/nim/" in (text_of(get(found.node, "image", "repository")) or "") and keys:
+        return "nim-llm"
+    return next((chart for chart, needed in _OTHER_CHARTS.items() if keys & needed and "image" in keys), None)

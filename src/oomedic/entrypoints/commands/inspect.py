@@ -6,7 +6,7 @@ from oomedic import __version__
 from oomedic.entrypoints.colours import colours
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show, write
 from oomedic.pipeline import Library, inspect_manifests
-from oomedic.sources.files import in_folders, is_manifest, once, read_manifest
+from oomedic.sources.manifests import read_all
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def run(options: "Namespace") -> int:
     """Read the manifests and show what they say."""
     facts = catalogue(options)
-    once(options.path)
-    named = set(options.path)
-    paths = [path for path in in_folders(options.path) if path in named or is_manifest(path)]
-    report = inspect_manifests(tuple(map(read_manifest, paths)), Library(facts, __version__))
+    report = inspect_manifests(read_all(options.path), Library(facts, __version__))
     if options.output in {"json", "yaml"}:
         show(report, options, facts)
         return 0

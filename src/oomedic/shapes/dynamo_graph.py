@@ -1,0 +1,130 @@
+"""NVIDIA Dynamo's DynamoGraphDeployment: services of which the workers run vLLM (``python3 -m dynamo.vllm``).
+
+Up to v1alpha1 a service has ``resources.limits.gpu``, which the operator turns into nvidia.com/gpu,
+``sharedMemory.size`` and a container under ``extraPodSpec.mainContainer``; v1beta1 has components with whole pod
+templates.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from oomedic.devices import whole
+from oomedic.home import Home
+from oomedic.kube_object import KubeObject
+from oomedic.pod_spec import PodTemplate, read_pod
+from oomedic.reading import Count, Reading
+from oomedic.rendered import joined, leaf, listed, mapped, merged
+from oomedic.source import Source
+from oomedic.yamlnodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+
+_KINDS: Final = frozenset(("DynamoGraphDeployment", "DynamoComponentDeployment"))
+_GPU: Final = "nvidia.com/gpu"
+_NAMES: Final = {"gpu": _GPU}
+_NOT_ENGINES: Final = frozenset(("frontend", "planner", "epp"))
+
+
+def recognises(found: KubeObject) -> bool:
+    """Tell whether this is a graph of Dynamo."""
+    return found.kind in _KINDS and found.group == "nvidia.com"
+
+
+def read(found: KubeObject, source: Source) -> Iterable[Reading]:
+    """Return one engine per service that runs one."""
+    spec = found.at("/spec")
+    for name, service in fields(get(spec, "services")).items():
+        if text_of(get(service, "componentType")) not in _NOT_ENGINES:
+            yield from _service(found, f"services.{name}", _with_shared(spec, service), source)
+    for index, component in enumerate(items(get(spec, "components"))):
+        if text_of(get(component, "type")) not in _NOT_ENGINES:
+            name = text_of(get(component, "name")) or str(index)
+            pod = get(component, "podTemplate", "spec")
+            yield from _read(found, f"components.{name}", component, (pod, None), source)
+    if found.kind == "DynamoComponentDeployment":
+        yield from _service(found, "", spec, source)
+
+
+def _with_shared(spec: Node | None, service: Node) -> Node:
+    """Put the variables of the graph in front of the service's own."""
+    shared = get(spec, "envs")
+    return (
+        service
+        if shared is None
+        else merged(service, mapped({"envs": joined(shared, get(service, "envs"))})) or service
+    )
+
+
+def _service(found: KubeObject, path: str, service: Node | None, source: Source) -> Iterator[Reading]:
+    own = get(service, "extraPodSpec")
+    main = get(own, "mainContainer")
+    size = get(service, "sharedMemory", "size")
+    disabled = text_of(get(service, "sharedMemory", "disabled")) == "true"
+    container = merged(
+        mapped(
+            {
+                "name": "main",
+                "resources": mapped(
+                    {field: _resources(get(service, "resources", field)) for field in ("limits", "requests")}
+                ),
+                "env": joined(get(service, "envs"), get(main, "env")),
+                "volumeMounts": listed(
+                    [] if disabled else [mapped({"name": "shm", "mountPath": "/dev/shm"})]  # noqa: S108 - a mount path
+                ),
+            }
+        ),
+        main,
+    )
+    memory = mapped({"medium": "Memory", "sizeLimit": size or leaf("8Gi")})
+    volumes = listed([mapped({"name": "shm", "emptyDir": memory})])
+    pod = merged(mapped({"containers": listed([container] if container else []), "volumes": volumes}), own)
+    count = get(service, "resources", "limits", "gpu")
+    counts = tuple(
+        Count(leaf_)
+        for field in ("limits", "requests")
+        if isinstance(leaf_ := get(service, "resources", field, "gpu"), ScalarNode)
+    )
+    yield from (
+        reading._replace(counts=counts) if count is not None else reading
+        for reading in _read(found, path, service, (pod, _home(main)), source)
+    )
+
+
+def _resources(asked: Node | None) -> Node:
+    return mapped({_NAMES.get(name, name): amount for name, amount in fields(asked).items()})
+
+
+def _read(
+    found: KubeObject, path: str, service: Node | None, pod: tuple[Node | None, Home | None], source: Source
+) -> Iterator[Reading]:
+    replicas = get(service, "replicas")
+    template = PodTemplate(
+        pod[0],
+        f"/spec/{path.replace('.', '/')}",
+        unit=path or "main",
+        replicas=1 if replicas is None else whole(text_of(replicas)),
+        group_size=whole(text_of(get(service, "multinode", "nodeCount"))) or 1,
+        home=pod[1],
+    )
+    for reading in read_pod(found, template, source):
+        if reading.command.running:
+            yield reading.having(role=_role(reading, service))
+
+
+def _role(reading: Reading, service: Node | None) -> str | None:
+    """Tell prefill from decode: by the kind of the component, or by the flag that the process is given."""
+    declared = text_of(get(service, "subComponentType"))
+    if declared in {"prefill", "decode"}:
+        return declared
+    words = {word.text for word in reading.command.words}
+    if "--is-prefill-worker" in words:
+        return "prefill"
+    mode = next((word.text for word in reading.command.words if word.text in {"prefill", "decode"}), None)
+    if "--disaggregation-mode" in words:
+        return mode
+    return "decode" if "--is-decode-worker" in words else None
+
+
+def _home(main: Node | None) -> Home | None:
+    """Return None where arguments stand already: they are continued behind the last word."""
+    if isinstance(main, MappingNode) and get(main, "args") is None and get(main, "command") is None:
+        return Home("list", main, ("args",))
+    return None

@@ -1,0 +1,204 @@
+"""Values of the llm-d modelservice chart: decode and prefill pods, parallelism as fields, containers with arguments.
+
+The chart writes model, port and parallel sizes in front of a container's own arguments, and asks for tensor x dataLocal
+GPUs unless the container's limits name them already (charts/llm-d-modelservice/templates/_helpers.tpl). Decode listens
+on 8200, behind a proxy. ``multinode`` makes a LeaderWorkerSet of the Deployment.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from oomedic.claim import Claim, claim
+from oomedic.devices import whole
+from oomedic.helm_values import filled_in
+from oomedic.home import list_home
+from oomedic.kube_object import KubeObject
+from oomedic.model_uri import ModelUri, read_model_uri
+from oomedic.pod_facts import strategy
+from oomedic.pod_spec import PodTemplate, read_pod
+from oomedic.reading import Count, Reading
+from oomedic.rendered import is_false, is_true, joined, leaf, listed, mapped, merged, variable
+from oomedic.source import Source
+from oomedic.yamlnodes import Node, ScalarNode, fields, get, items, text_of
+
+_ROLES: Final = ("decode", "prefill")
+_GPU: Final = "nvidia.com/gpu"
+_RESOURCES: Final = {
+    "nvidia": _GPU,
+    "amd": "amd.com/gpu",
+    "google": "google.com/tpu",
+    "intel-gaudi": "habana.ai/gaudi",
+    "intel-i915": "gpu.intel.com/i915",
+    "intel-xe": "gpu.intel.com/xe",
+}
+
+
+def recognises(found: KubeObject) -> bool:
+    """Tell whether these are values of the chart."""
+    keys = fields(found.node)
+    return not found.kind and "modelArtifacts" in keys and ("decode" in keys or "prefill" in keys)
+
+
+def read(found: KubeObject, source: Source) -> Iterable[Reading]:
+    """Return the engines of both roles; a role that is switched off is left out."""
+    for role in _ROLES:
+        part = get(found.node, role)
+        if part is not None and not is_false(get(part, "create")):
+            yield from _role(found, role, part, source)
+
+
+def _role(found: KubeObject, role: str, part: Node, source: Source) -> Iterator[Reading]:
+    values = found.node
+    pods = _pods(get(part, "parallelism")) if is_true(get(values, "multinode")) else 1
+    replicas = get(part, "replicas")
+    for index, container in enumerate(items(get(part, "containers"))):
+        template = PodTemplate(
+            _pod(values, role, part, container),
+            f"/{role}/containers/{index}",
+            unit=f"{role}.containers[{index}]",
+            replicas=1 if replicas is None else whole(text_of(replicas)),
+            strategy=strategy(get(part, "strategy"), ("25%", "25%")),
+            group_size=pods,
+            home=list_home(container, "args"),
+        )
+        for reading in read_pod(found, template, source):
+            yield _with_devices(reading, part).having(
+                role=role,
+                port=_port(values, role),
+                notes=(*reading.workload.notes, *_notes(part, container)),
+            )
+
+
+def _pod(values: Node, role: str, part: Node, container: Node) -> Node:
+    own = merged(container, get(container, "extraConfig")) or container
+    changes = {
+        "command": listed(_command(values, role, part, container)),
+        "args": listed([]),
+        "env": filled_in(joined(get(own, "env"), listed(_variables(part))), values),
+        "resources": _resources(values, part, container),
+    }
+    engine = merged(own, mapped(changes)) or own
+    pod = mapped(
+        {
+            "containers": listed([engine]),
+            "volumes": get(part, "volumes"),
+            "initContainers": get(part, "initContainers"),
+            "affinity": _affinity(part),
+            "nodeSelector": get(part, "nodeSelector"),
+            "tolerations": get(part, "tolerations"),
+        }
+    )
+    return merged(pod, get(part, "extraConfig")) or pod
+
+
+def _command(values: Node, role: str, part: Node, container: Node) -> Iterator[Node]:
+    way = text_of(get(container, "modelCommand")) or "custom"
+    own = [filled_in(each, values) or each for each in items(get(container, "args"))]
+    if way == "custom":
+        yield from (filled_in(each, values) or each for each in items(get(container, "command")))
+        yield from own
+        return
+    uri = filled_in(get(values, "modelArtifacts", "uri"), values)
+    model = read_model_uri(text_of(uri) or "")
+    yield from (leaf("vllm"), leaf("serve"), leaf(_loaded(model, values), get(values, "modelArtifacts", "uri")))
+    yield from map(leaf, ("--port", str(_port(values, role))))
+    for flag, size in _sizes(get(part, "parallelism")):
+        yield from (leaf(flag, size), size)
+    name = get(values, "modelArtifacts", "name")
+    if name is not None:
+        yield from (leaf("--served-model-name"), filled_in(name, values) or name)
+    yield from own
+
+
+def _loaded(model: ModelUri, values: Node) -> str:
+    """Return what the process loads: an id, or a folder on the volume."""
+    if model.id is not None:
+        return model.id
+    mounted = text_of(get(values, "modelArtifacts", "mountPath")) or "/model-cache"
+    return f"{mounted}/{model.path.partition('/')[2]}" if model.scheme == "pvc" else model.path
+
+
+def _sizes(parallelism: Node | None) -> Iterator[tuple[str, Node]]:
+    """Yield the sizes that are written; the chart leaves out those of one, which changes nothing."""
+    for key, flag in (
+        ("tensor", "--tensor-parallel-size"),
+        ("data", "--data-parallel-size"),
+        ("dataLocal", "--data-parallel-size-local"),
+    ):
+        size = get(parallelism, key)
+        if text_of(size) is not None and size is not None:
+            yield flag, size
+
+
+def _variables(part: Node) -> Iterator[Node]:
+    sizes = get(part, "parallelism")
+    yield variable("TP_SIZE", text_of(get(sizes, "tensor")) or "1")
+    yield variable("DP_SIZE", text_of(get(sizes, "data")) or "1")
+    yield variable("DP_SIZE_LOCAL", str(_local(sizes)))
+
+
+def _port(values: Node, role: str) -> int:
+    service = whole(text_of(get(values, "routing", "servicePort"))) or 8000
+    if role == "prefill" or is_false(get(values, "routing", "proxy", "enabled")):
+        return service
+    return whole(text_of(get(values, "routing", "proxy", "targetPort"))) or 8200
+
+
+def _local(sizes: Node | None) -> int:
+    """Return the data-parallel ranks of one pod."""
+    data, local, workers = (whole(text_of(get(sizes, key))) for key in ("data", "dataLocal", "workers"))
+    if local:
+        return local
+    return max(1, (data or 1) // (workers or 1))
+
+
+def _pods(sizes: Node | None) -> int:
+    data, workers = (whole(text_of(get(sizes, key))) for key in ("data", "workers"))
+    return workers or max(1, (data or 1) // _local(sizes))
+
+
+def _resources(values: Node, part: Node, container: Node) -> Node:
+    """Add the GPUs that the chart computes to what the container asks for."""
+    kind = text_of(get(values, "accelerator", "type")) or "nvidia"
+    resource = text_of(get(values, "accelerator", "resources", kind)) or _RESOURCES.get(kind, _GPU)
+    given = get(container, "resources")
+    if kind == "cpu" or is_true(get(values, "accelerator", "dra")):
+        return given or mapped({})
+    sizes = get(part, "parallelism")
+    number = leaf(str((whole(text_of(get(sizes, "tensor"))) or 1) * _local(sizes)))
+    computed = {
+        field: mapped({resource: number})
+        for field in ("limits", "requests")
+        if resource not in fields(get(given, field))
+    }
+    return merged(mapped(computed), given) or mapped(computed)
+
+
+def _with_devices(reading: Reading, part: Node) -> Reading:
+    """Say where the number of GPUs is decided: the container's limits, else the tensor parallelism."""
+    if any(count.leaf.event >= 0 for count in reading.counts):
+        return reading._replace(counts=tuple(count for count in reading.counts if count.leaf.event >= 0))
+    tensor = get(part, "parallelism", "tensor")
+    resource, spot = reading.workload.gpu_resource, reading.source.spot(tensor)
+    if not isinstance(tensor, ScalarNode) or spot is None or resource is None:
+        return reading._replace(counts=())
+    paths = {**reading.workload.edit_paths, resource: spot.edit_path(tensor)}
+    return reading._replace(counts=(Count(tensor),)).having(edit_paths=paths)
+
+
+def _affinity(part: Node) -> Node | None:
+    key, values = get(part, "acceleratorTypes", "labelKey"), get(part, "acceleratorTypes", "labelValues")
+    if not text_of(key):
+        return get(part, "affinity")
+    expression = mapped({"key": key, "operator": "In", "values": values})
+    term = mapped({"matchExpressions": listed([expression])})
+    required = mapped({"nodeSelectorTerms": listed([term])})
+    return mapped({"nodeAffinity": mapped({"requiredDuringSchedulingIgnoredDuringExecution": required})})
+
+
+def _notes(part: Node, container: Node) -> Iterator[Claim]:
+    for entry in items(get(container, "env")):
+        if text_of(get(entry, "name")) == "CUDA_VISIBLE_DEVICES":
+            yield claim("note.devices-pinned", value=text_of(get(entry, "value")) or "")
+    if get(container, "resources", "limits", _GPU) is not None and get(part, "parallelism", "tensor") is not None:
+        yield claim("note.limits-win-over-parallelism")

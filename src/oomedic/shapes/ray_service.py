@@ -1,0 +1,133 @@
+"""RayService of KubeRay: applications of Ray Serve in ``serveConfigV2``, a text of YAML inside the YAML.
+
+Ray Serve LLM has one entry of ``llm_configs`` per model, with vLLM's arguments under ``engine_kwargs``. Other
+applications are programs whose settings come from variables: what these do is not in the manifest. Changing
+``serveConfigV2`` updates in place; changing ``rayClusterConfig`` starts a second cluster.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from oomedic.claim import claim
+from oomedic.devices import whole
+from oomedic.home import Home, fields_home
+from oomedic.kube_object import KubeObject
+from oomedic.model_uri import read_model_uri
+from oomedic.pod_spec import PodTemplate, read_pod
+from oomedic.ray_pods import Group, groups, total_devices
+from oomedic.reading import Reading
+from oomedic.rendered import dashed, entries, flags, joined, leaf, listed, mapped, merged
+from oomedic.source import Source
+from oomedic.yamlnodes import MappingNode, Node, get, items, text_of
+
+_CONFIG: Final = "/spec/serveConfigV2"
+_CLUSTER: Final = "/spec/rayClusterConfig"
+
+
+def recognises(found: KubeObject) -> bool:
+    """Tell whether this is a RayService."""
+    return found.kind == "RayService" and found.group == "ray.io"
+
+
+def read(found: KubeObject, source: Source) -> Iterable[Reading]:
+    """Return one engine per model of the applications, else that of the head pod."""
+    source.atlas.take(found)
+    known = list(groups(found.at(_CLUSTER), source))
+    config = source.open(found.at(_CONFIG))
+    any_found = False
+    for index, application in enumerate(items(get(config, "applications"))):
+        for reading in _application(found, (index, application), known, source):
+            any_found = True
+            yield reading
+    if not any_found:
+        template = PodTemplate(known[0].pod, f"{_CLUSTER}/headGroupSpec/template/spec", "headGroupSpec/{container}")
+        yield from (reading for reading in read_pod(found, template, source) if reading.command.running)
+
+
+def _application(
+    found: KubeObject, numbered: tuple[int, Node], known: list[Group], source: Source
+) -> Iterator[Reading]:
+    index, application = numbered
+    path = f"applications[{index}]"
+    configs = items(get(application, "args", "llm_configs"))
+    for number, config in enumerate(configs):
+        if isinstance(config, MappingNode):
+            yield from _model(found, f"{path}.args.llm_configs[{number}]", config, known, source)
+    if not configs and get(application, "import_path") is not None:
+        yield from _program(found, path, application, known, source)
+
+
+def _model(found: KubeObject, path: str, config: Node, known: list[Group], source: Source) -> Iterator[Reading]:
+    loading, settings = get(config, "model_loading_config"), get(config, "engine_kwargs")
+    model = get(loading, "model_source") or get(loading, "model_id")
+    if isinstance(model, MappingNode):
+        model = get(model, "bucket_uri") or get(loading, "model_id")
+    served = get(loading, "model_id")
+    words = [leaf("vllm"), leaf("serve"), _named(model), *flags(settings, dashed)]
+    words += (
+        [leaf("--served-model-name"), served] if served is not None and not get(settings, "served_model_name") else []
+    )
+    group = _group(known)
+    variables = listed(entries(get(config, "runtime_env", "env_vars")))
+    home = fields_home(config, "engine_kwargs", "snake")
+    scaling = get(config, "deployment_config", "autoscaling_config")
+    bounds = [whole(text_of(get(scaling, key))) for key in ("min_replicas", "max_replicas")]
+    fixed = whole(text_of(get(config, "deployment_config", "num_replicas")))
+    for reading in _read(found, path, group, (listed(words), variables, home), source):
+        yield _of_cluster(reading, known, fixed).having(
+            replicas_range=(bounds[0], bounds[1]) if scaling is not None else None,
+            notes=(*reading.workload.notes, claim("note.actor-restarts"), claim("note.second-cluster")),
+        )
+
+
+def _named(model: Node | None) -> Node:
+    text = text_of(model)
+    identifier = read_model_uri(text).id if text else None
+    return model if model is not None and identifier == text else leaf(identifier or text or "", model)
+
+
+def _program(found: KubeObject, path: str, application: Node, known: list[Group], source: Source) -> Iterator[Reading]:
+    """Read a program of the user's: its variables look like arguments, and only its text could tell."""
+    group = _group(known)
+    environment = listed(entries(get(application, "runtime_env", "env_vars")))
+    words = listed([leaf("serve"), get(application, "import_path") or leaf("")])
+    for reading in _read(found, path, group, (words, environment, None), source):
+        if "model" in reading.workload.arguments.given:
+            options = items(get(application, "deployments"))
+            scaling = get(options[0], "autoscaling_config") if options else None
+            bounds = [whole(text_of(get(scaling, key))) for key in ("min_replicas", "max_replicas")]
+            yield _of_cluster(reading, known, None).having(
+                replicas_range=(bounds[0], bounds[1]) if scaling is not None else None,
+                notes=(*reading.workload.notes, claim("note.actor-restarts"), claim("note.second-cluster")),
+            )
+
+
+def _group(known: list[Group]) -> Group:
+    """Return the pods that the engine runs on: the first group with devices, else the head."""
+    return next((group for group in known if group.devices.number), known[0])
+
+
+def _read(
+    found: KubeObject, path: str, group: Group, line: tuple[Node, Node, Home | None], source: Source
+) -> Iterator[Reading]:
+    """Read a pod of the group as if it started the engine by a command line."""
+    words, variables, home = line
+    containers = items(get(group.pod, "containers"))
+    if not containers:
+        return
+    name = text_of(get(containers[0], "name")) or "ray-worker"
+    own = mapped(
+        {"name": name, "command": words, "args": listed([]), "env": joined(get(containers[0], "env"), variables)}
+    )
+    container = merged(containers[0], own) or own
+    rest = merged(group.pod, mapped({"containers": listed([container])}))
+    template = PodTemplate(rest, f"{_CONFIG}/{path}", unit=f"serveConfigV2.{path}", engine=name, home=home)
+    yield from read_pod(found, template, source)
+
+
+def _of_cluster(reading: Reading, known: list[Group], copies: int | None) -> Reading:
+    """Take the devices of the cluster for those of the engine; an autoscaler decides how many there are."""
+    group = _group(known)
+    total = total_devices(known)
+    pods = sum(each.pods or 0 for each in known if each.devices.number) or 1
+    return reading._replace(counts=group.counts).having(group_size=pods, gpus_total=total, replicas=copies)
