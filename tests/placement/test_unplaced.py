@@ -2,7 +2,8 @@
 
 import pytest
 
-from oomedic.placement.unplaced import ORDER, most_telling, read_unplaced
+from oomedic.placement.unplaced import ORDER, Unplaced, most_telling, read_unplaced
+from oomedic.reports.phrases import Phrasebook
 from oomedic.sources.builtin import load
 
 TAINTED = (
@@ -62,6 +63,8 @@ TYPO = (
 )
 LIMIT = "Failed to schedule pod, all available instance types exceed limits for nodepool"
 UNTOLERATED = "0/1 nodes are available: 1 node(s) had untolerated taint"
+SPEAK_OF_A_RESOURCE = {"no-free-gpu", "host-resources", "unknown-label"}
+"""Their texts always name one."""
 REASONS = [
     ("0/6 nodes are available: 6 Insufficient nvidia.com/gpu.", "no-free-gpu", {"resource": "nvidia.com/gpu"}),
     ("0/6 nodes are available: 6 Insufficient memory.", "host-resources", {"resource": "memory"}),
@@ -113,6 +116,20 @@ def test_a_quota_of_nought_is_a_quota_and_no_lack_of_capacity():
     assert (reason.kind, reason.details["limit"]) == ("quota", "0")
 
 
+def test_why_no_node_comes_tells_more_than_what_is_wrong_with_those_that_are_there():
+    scheduler = "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 Insufficient nvidia.com/gpu."
+    karpenter = "Failed to schedule pod, incompatible requirements, key a/b, a/b In [x] not in a/b In [y]"
+    assert most_telling([scheduler, karpenter]).kind == "labels"
+    assert most_telling([scheduler, TAINTED]).details["taint"] == "nvidia.com/gpu=true:NoSchedule"
+
+
+def test_a_pool_that_is_kept_for_others_tells_less_than_one_that_lacks_a_label():
+    dedicated = TAINTED.replace("nvidia.com/gpu=true", "dedicated=batch")
+    labels = 'incompatible with nodepool "b", incompatible requirements, key a/b, a/b In [x] not in a/b In [y]'
+    assert most_telling([f"{dedicated}; {labels}"]).kind == "labels"
+    assert most_telling([f"{TAINTED}; {labels}"]).kind == "taint"
+
+
 def test_what_the_cloud_refuses_tells_more_than_full_nodes():
     texts = ["0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", ICE]
     assert most_telling(texts).kind == "capacity"
@@ -129,6 +146,15 @@ def test_what_speaks_of_no_refusal_gives_no_reason(text):
 
 @pytest.mark.parametrize("kind", ORDER)
 def test_every_reason_has_its_explanation_and_its_next_step(kind):
-    messages = load().messages()
-    assert messages[f"unplaced.{kind}.says"]
-    assert messages[f"unplaced.{kind}.do"]
+    phrases = Phrasebook(load().messages())
+    bare = Unplaced(kind)
+    for claim in (bare.says(), bare.next_step()):
+        assert phrases.has(claim.message) or kind in SPEAK_OF_A_RESOURCE
+        assert "{" not in phrases.say(claim) or kind in SPEAK_OF_A_RESOURCE
+
+
+@pytest.mark.parametrize("text", [text for text, *_ in REASONS])
+def test_no_sentence_has_a_gap(text):
+    phrases = Phrasebook(load().messages())
+    for reason in read_unplaced(text):
+        assert "{" not in phrases.say(reason.says()).replace("{nvidia.com/gpu: true}", "")

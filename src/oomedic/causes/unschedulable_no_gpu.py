@@ -48,6 +48,7 @@ nodes: The nodes that have GPUs are excluded by a taint, a selector or an affini
 strategy: The rollout strategy may keep the old pod's GPU until the new pod is ready: {strategy}.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from oomedic.cause import cause
@@ -56,9 +57,11 @@ from oomedic.evidence import Evidence
 from oomedic.failures import start_failure
 from oomedic.fields import line_of, text
 from oomedic.finding import Finding
-from oomedic.placement.unplaced import ORDER, Unplaced, read_unplaced
+from oomedic.placement.unplaced import Unplaced, read_unplaced, telling
 from oomedic.signatures import Event
 
+_NAME: Final = "unschedulable-no-gpu"
+_MOST_OTHERS: Final = 3
 _REFUSALS: Final = ("gpu_unschedulable", "pod_unschedulable", "node_not_launched")
 
 
@@ -75,23 +78,27 @@ def match(evidence: Evidence) -> Finding | None:
     event = start_failure(evidence, *_REFUSALS)
     if event is None:
         return None
-    found, reason = _most_telling(evidence, event)
-    if reason is None:
+    found = sorted(_reasons(evidence), key=lambda pair: telling(pair[0]))
+    if not found:
         said: tuple[Claim, ...] = (claim("POD105.nodes", line_of(event)),)
-    else:
-        said = (reason.says()._replace(where=line_of(found)), reason.next_step())
-    return Finding("POD105", "unschedulable-no-gpu", "certain", (*said, *_strategy(evidence)), found.line, "other")
+        return Finding("POD105", _NAME, "certain", (*said, *_strategy(evidence)), event.line, "other")
+    (reason, event), *others = found
+    said = (_says(reason, event), reason.next_step(), *(_says(*pair) for pair in others[:_MOST_OTHERS]))
+    return Finding("POD105", _NAME, "certain", (*said, *_strategy(evidence)), event.line, "other")
 
 
-def _most_telling(evidence: Evidence, first: Event) -> tuple[Event, Unplaced | None]:
-    """Return the reason that tells most of all events: what the cloud refused explains why every node is full."""
-    reasons = [
-        (reason, event)
-        for event in evidence.all(*_REFUSALS)
-        for reason in read_unplaced(text(event, "message") or event.quote)
-    ]
-    reason, event = min(reasons, key=lambda pair: ORDER.index(pair[0].kind), default=(None, first))
-    return event, reason
+def _reasons(evidence: Evidence) -> Iterator[tuple[Unplaced, Event]]:
+    """Yield every reason that an event gives, once."""
+    seen: set[str] = set()
+    for event in evidence.all(*_REFUSALS):
+        for reason in read_unplaced(text(event, "message") or event.quote):
+            if str(reason) not in seen:
+                seen.add(str(reason))
+                yield reason, event
+
+
+def _says(reason: Unplaced, event: Event) -> Claim:
+    return reason.says()._replace(where=line_of(event))
 
 
 def _strategy(evidence: Evidence) -> tuple[Claim, ...]:
