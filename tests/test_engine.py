@@ -210,6 +210,18 @@ def test_the_length_comes_from_the_model_unless_it_is_given():
     assert config("0.10.2", model=ModelFacts()).max_model_len is None
 
 
+def test_what_was_given_but_cannot_be_known_here_is_taken_for_the_default():
+    found = config("0.10.2", gpu_memory_utilization=None, max_num_seqs=None)
+    assert (found.utilization, found.value("max_num_seqs")) == (0.9, 256)
+    assert not found.is_given("max_num_seqs")
+
+
+@pytest.mark.parametrize("value", ["many", float("nan"), float("inf"), True, [1]])
+def test_a_number_that_is_none_counts_as_nothing(value):
+    found = config("0.10.2", gpu_memory_utilization=value, tensor_parallel_size=value)
+    assert (found.utilization, found.tensor_parallel_size) == (0, 1)
+
+
 @given(st.sampled_from(releases(ROWS)), st.sampled_from(["T4", "A10G", "A100-SXM4-80GB", "H100", "B200", None]))
 def test_every_release_has_every_default_for_every_card(release, gpu):
     found = config(str(release), gpu)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
-from oomedic.hf_config import Config, first, need, number
+from oomedic.hf_config import Config, first, need, nested, number
 from oomedic.units import Bytes
 
 _ELEMENT: Final = 2
@@ -71,8 +71,7 @@ def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     the order of four of its layers' inputs. The band is wide: no config tells the largest item.
     """
     tokens = config.integer("max_num_batched_tokens")
-    towers = (checkpoint.config.get(key) for key in ("vision_config", "vit_config", "audio_config"))
-    tower: Config = next((each for each in towers if isinstance(each, dict) and each), {})
+    tower = nested(checkpoint.config, "vision_config", "vit_config", "audio_config")
     usual = 4 * number(tower, "hidden_size", "embed_dim", default=1024)
     inner = number(tower, "intermediate_size", default=usual)
     patches = _images_of_all_requests(checkpoint, tower, config) or 4 * max(tokens, 2048)

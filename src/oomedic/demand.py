@@ -14,6 +14,7 @@ from oomedic.cache_layers import Attention, CacheLayer, CrossAttention, State
 from oomedic.cache_rules import CacheUse
 from oomedic.checkpoint import Checkpoint
 from oomedic.engine import EngineConfig
+from oomedic.errors import UsageError
 from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
 from oomedic.graphs import graph_memory
@@ -53,7 +54,7 @@ def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None
     """Return what each pipeline stage asks for.
 
     Raises:
-        UsageError: ``not-divisible`` when the model cannot be split over the ranks.
+        UsageError: ``not-divisible`` or ``too-many-stages`` when the model cannot be split over the ranks.
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
     if checkpoint is None:
@@ -99,6 +100,8 @@ def request_of(config: EngineConfig, length: int) -> Request:
 
 
 def _stages(layers: int, config: EngineConfig) -> tuple[Stage, ...]:
+    if config.pipeline_parallel_size > layers:
+        raise UsageError("too-many-stages", layers=layers, pipeline_parallel_size=config.pipeline_parallel_size)
     last = config.rules.weights.get("stage_remainder") == "last"
     return stages(layers, config.pipeline_parallel_size, remainder_last=last)
 

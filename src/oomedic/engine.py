@@ -51,6 +51,12 @@ class EngineConfig(NamedTuple):
         value = self.value(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
+    def number(self, name: str) -> float:
+        """Return a setting that is a number, 0 where it is unknown."""
+        value = self.value(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+        return float(value) if is_number else 0.0
+
     def value(self, name: str) -> Any:
         """Return a setting's value, None where nothing is known."""
         setting = self.settings.get(name)
@@ -73,7 +79,7 @@ class EngineConfig(NamedTuple):
     @property
     def utilization(self) -> float:
         """Return gpu_memory_utilization."""
-        return float(self.value("gpu_memory_utilization"))
+        return self.number("gpu_memory_utilization")
 
     @property
     def tensor_parallel_size(self) -> int:
@@ -149,6 +155,7 @@ def configure(
     settings = {
         name: Setting(given.value, "printed" if given.where.startswith("log") else "given", given.where)
         for name, given in args.given.items()
+        if given.value is not None  # what is not known here is taken for the default
     }
     generation = _generation(args, gpu, rules)
     config = EngineConfig(rules, generation, _runner(args, model, rules), settings)
@@ -226,7 +233,7 @@ def _add_batch_limits(
 
 def _batched_tokens(config: EngineConfig, model: ModelFacts, usual: int, settings: Mapping[str, Setting]) -> int:
     """Return the default of max_num_batched_tokens: without chunked prefill a whole prompt must fit in one batch."""
-    length, seqs = settings["max_model_len"].value, settings["max_num_seqs"].value
+    length, seqs = _fitted_length(settings, model), settings["max_num_seqs"].value
     tokens = usual
     if not settings["enable_chunked_prefill"].value:
         floor = config.accounting.get("unchunked_tokens", "usual")

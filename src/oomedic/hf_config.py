@@ -31,6 +31,12 @@ def first(config: Config, *names: str, default: Any = None) -> Any:
     return default
 
 
+def nested(config: Config, *names: str) -> Config:
+    """Return the first of several keys that holds an object with something in it, else an empty one."""
+    found = (config.get(name) for name in names)
+    return next((each for each in found if isinstance(each, Mapping) and each), {})
+
+
 def number(config: Config, *names: str, default: int) -> int:
     """Return the first of several keys as a whole number, or the default where none of them is there.
 
@@ -40,7 +46,7 @@ def number(config: Config, *names: str, default: int) -> int:
     value = first(config, *names)
     if value is None:
         return default
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value):
         return int(value)
     raise _malformed(config, names[0], value)
 
@@ -54,9 +60,14 @@ def ratio(config: Config, *names: str, default: float) -> float:
     value = first(config, *names)
     if value is None:
         return default
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value):
         return float(value)
     raise _malformed(config, names[0], value)
+
+
+def _is_number(value: Any) -> bool:
+    """Tell a number from what only looks like one: JSON in Python knows NaN and Infinity."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
 
 
 def _malformed(config: Config, key: str, value: Any) -> InputError:
