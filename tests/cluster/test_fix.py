@@ -31,7 +31,7 @@ def test_a_fix_arrives_on_a_node_whose_only_gpu_the_crashing_pod_holds(plane, oo
     assert (status, verdict["state"]) == (0, "healthy"), (out[-1500:], err)
     said = {each["message"]: each["parameters"] for each in verdict["because"]}
     assert said["rollout.answered"]["path"] == "/v1/chat/completions"
-    assert said["rollout.metrics"] == {"preemptions": 0, "usage": "25.0%"}
+    assert said["rollout.metrics"] == {"preemptions": 0, "usage": 0.25}
     assert said["rollout.kv-printed"]["printed"] == 111456
     spec = plane.spec(namespace)
     assert f"--max-model-len={LENGTH}" in spec["template"]["spec"]["containers"][0]["args"]
