@@ -87,7 +87,7 @@ def _with_moves(plan: Plan, question: Question, life: Life, library: Library) ->
     offers = (plan.best, *plan.alternatives)
     if life.workload is None or not any(offer.instance for offer in offers if offer is not None):
         return plan
-    from oomedic.placing import with_moves  # only where another machine is offered for a manifest
+    from oomedic.moving import with_moves  # only where another machine is offered for a manifest
 
     return with_moves(plan, life.workload, question.manifests, _Shelf(library.catalogue).instances())
 
