@@ -89,7 +89,8 @@ def _question(
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": seen})
     beside = (Beside(pod.name if pod else "cluster", text, "objects"),) if seen else ()
     pools = (manifest_of(live.node_pools),) if live.node_pools else ()
-    return base._replace(logs=logs, manifests=(manifest, *pools), beside=beside)
+    before = Question(manifests=(manifest_of((live.working,)),), checkpoint=base.checkpoint) if live.working else None
+    return base._replace(logs=logs, manifests=(manifest, *pools), beside=beside, before=before)
 
 
 def manifest_of(objects: tuple[Tree, ...], config_maps: tuple[Tree, ...] = ()) -> Manifest:

@@ -58,6 +58,7 @@ class LiveWorkload(NamedTuple):
         neighbours: other pods with GPUs on that node, ``namespace/name``.
         node_pools: Karpenter's.
         refused: what could not be seen.
+        working: the workload as an earlier revision has it whose pods are ready at this moment.
     """
 
     chain: tuple[Tree, ...]
@@ -67,6 +68,7 @@ class LiveWorkload(NamedTuple):
     neighbours: tuple[str, ...] = ()
     node_pools: tuple[Tree, ...] = ()
     refused: tuple[Refused, ...] = ()
+    working: Tree | None = None
 
     @property
     def subject(self) -> Reference:
@@ -109,6 +111,20 @@ def logged_lives(pod: Tree) -> Iterator[tuple[str, bool]]:
         state = status.get("state") or {}
         if "running" in state or "terminated" in state:
             yield status["name"], False
+
+
+def working_revision(found: Tree, revisions: Iterable[Tree], failing: Iterable[Tree]) -> Tree | None:
+    """Return a Deployment as an earlier revision has it whose pods are ready, None when no other revision's are.
+
+    A rollout whose new pods crash keeps the old ones: what they run is known to work.
+    """
+    crashed = {owner["uid"] for pod in failing for owner in pod["metadata"].get("ownerReferences") or ()}
+    for revision in revisions:
+        owners = {owner["uid"] for owner in revision["metadata"].get("ownerReferences") or ()}
+        ready = (revision.get("status") or {}).get("readyReplicas", 0)
+        if ready and found["metadata"].get("uid") in owners and revision["metadata"]["uid"] not in crashed:
+            return {**found, "spec": {**found["spec"], "template": revision["spec"]["template"]}}
+    return None
 
 
 def config_maps_named(pod: Tree) -> tuple[str, ...]:

@@ -58,6 +58,21 @@ def test_a_pod_leads_to_the_deployment_that_made_it(oomedic, plane, crashing):
     assert json.loads(out)["results"][0]["subject"]["unit"] == "Deployment/qwen#vllm"
 
 
+def test_a_rollout_whose_old_pods_still_serve_shows_what_changed(oomedic, plane, namespace, tmp_path):
+    (tmp_path / "previous").write_text(as_container_log(PREVIOUS), encoding="utf-8")
+    (tmp_path / "current").write_text(as_container_log("INFO starting"), encoding="utf-8")
+    plane.create(logs_of_namespace(namespace, tmp_path / "current", tmp_path / "previous"))
+    works = [ARGS[0], "--max-model-len=90000"]
+    plane.create(deployment("qwen", namespace, works, CRASHES, nodeSelector=SELECTOR))
+    eventually(lambda: plane.read("deploy/qwen", "-n", namespace)["status"].get("readyReplicas"))
+    change = [{"op": "replace", "path": "/spec/template/spec/containers/0/args/1", "value": ARGS[1]}]
+    plane.kubectl("patch", "deploy/qwen", "-n", namespace, "--type=json", "-p", json.dumps(change))
+    eventually(lambda: plane.crash_looping(namespace))
+    _, out, _ = oomedic("diagnose", "deploy/qwen", "-n", namespace)
+    assert "max_model_len" in out
+    assert "90000" in out, "the value of the revision whose pods are ready"
+
+
 def test_a_search_finds_the_failing_engines_and_nothing_else(oomedic, plane, crashing):
     plane.create(deployment("other", crashing, ["--max-model-len=180000"], CRASHES, image="nginx:1", gpus="0"))
     eventually(lambda: len(plane.read("pods", "-n", crashing)["items"]) == 2)
@@ -81,6 +96,7 @@ LOST = {
     ("", "nodes", "get"): "cluster.without-node",
     ("karpenter.sh", "nodepools", "list"): "cluster.without-node-pools",
     ("apps", "replicasets", "get"): "cluster.without-owner",
+    ("apps", "replicasets", "list"): "cluster.without-revisions",
 }
 
 

@@ -16,10 +16,11 @@ from oomedic.live_workload import (
     is_failing,
     is_unscheduled,
     logged_lives,
+    working_revision,
 )
 from oomedic.ownership import Reference, Tree, controller_of
 from oomedic.sources.cluster.connection import Answer, Connection
-from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, NODE, NODE_POOL, POD, Kind, Kinds
+from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, NODE, NODE_POOL, POD, REPLICA_SET, Kind, Kinds
 
 _MOST_PODS: Final = 8
 _MOST_OWNERS: Final = 8
@@ -129,6 +130,7 @@ class Collection:
             node=node,
             neighbours=neighbours,
             node_pools=await self._node_pools(),
+            working=await self._working(owners, chosen),
             refused=tuple(dict.fromkeys(each for each in self.refused if each.namespace in namespaces)),
         )
 
@@ -167,6 +169,17 @@ class Collection:
     async def _leads_to(self, pod: Tree, found: Tree) -> bool:
         chain = await self._chain(pod)
         return any(owner["metadata"].get("uid") == found["metadata"].get("uid") for owner in chain)
+
+    async def _working(self, owners: tuple[Tree, ...], pods: list[Tree]) -> Tree | None:
+        """Return a Deployment as its pods that are ready run it, where those that fail run another revision."""
+        found = next((owner for owner in owners if owner["kind"] == "Deployment"), None)
+        failing = [pod for pod in pods if is_failing(pod)]
+        if found is None or not failing:
+            return None
+        labels = (found["spec"].get("selector") or {}).get("matchLabels") or {}
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        revisions = await self._list("revisions", REPLICA_SET, found["metadata"]["namespace"], labelSelector=selector)
+        return working_revision(found, revisions, failing)
 
     async def _pod(self, pod: Tree) -> LivePod:
         async with self._limit:
