@@ -71,7 +71,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
 def readmes(language: str) -> list[Path]:
     """Return the hand-written pages that hold generated blocks."""
     if language == ENGLISH:
-        return [ROOT / "README.md", DOCS / "limits.md"]
+        return [ROOT / "README.md", DOCS / "limits.md", DOCS / "budget.md"]
     return [path for path in [ROOT / f"README.{language}.md"] if path.exists()]
 
 
@@ -132,8 +132,18 @@ def command_line(language: str, words: Words) -> str:
 
 def with_figures(text: str, figures: Mapping[str, Any], words: Words) -> str:
     """Return a page whose tables of figures are those that were measured."""
-    tables = {"summary": lambda: summary(figures, words), "per-era": lambda: per_era(figures)}
+    tables = {"summary": lambda: summary(figures, words), "per-era": lambda: per_era(figures), "releases": releases}
     return _FIGURES.sub(lambda found: f"{found[1]}\n{tables[found['name']]()}\n{found[3]}", text)
+
+
+def releases() -> str:
+    """Return what the file of each release of data/engines holds, and which source it was read from."""
+    lines = ["| vLLM | what changed | read from |", "|--|--|--|"]
+    for row in load().engines():
+        tables = [name for name in row if name not in {"version", "source", "era"}]
+        changed = "; ".join(f"{name}: {', '.join(row[name])}" for name in tables)
+        lines.append(f"| {row['version']} | {changed} | {row['source']} |")
+    return "\n".join(lines)
 
 
 def with_outputs(text: str, language: str) -> str:
