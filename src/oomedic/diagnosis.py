@@ -27,7 +27,7 @@ def diagnose(evidence: Evidence, causes: Iterable[Cause]) -> Diagnosis:
     error = None if findings else _unplaced(evidence) or first_error(evidence.events)
     healthy = not findings and started(evidence.events) and not crashed(evidence.events)
     missing = () if healthy else missing_evidence(evidence, tuple(findings))
-    return Diagnosis(tuple(findings), (), missing, error)
+    return Diagnosis(tuple(findings), (), missing, error, evidence.logged)
 
 
 def relevant(causes: Iterable[tuple[str, tuple[str, ...]]], events: Iterable[Event]) -> tuple[str, ...]:

@@ -52,8 +52,9 @@ class Evidence(NamedTuple):
     the log shows, where the GPU that was named does not. ``expected_weights`` are those of the checkpoint as we know
     it, where the run shows that it loaded something else. ``versions`` are the first and the last era that remain
     possible, where the release is not known. ``others`` are the same evidence under the other eras that remain.
-    ``arguments`` are those that were given or printed. ``observed`` is what was seen beside the log, ``container`` the
-    state of the engine's container among it. ``facts`` are what defaults depend on in the model.
+    ``logged`` when there is a log of it. ``arguments`` are those that were given or printed. ``observed`` is what was
+    seen beside the log, ``container`` the state of the engine's container among it. ``facts`` are what defaults depend
+    on in the model.
     """
 
     subject: Subject
@@ -76,6 +77,7 @@ class Evidence(NamedTuple):
     remarks: "tuple[Claim, ...]" = ()
     arguments: EngineArgs = NOTHING_GIVEN
     others: "tuple[Evidence, ...]" = ()
+    logged: bool = False
     observed: "Observed | None" = None
     container: "ContainerState | None" = None
     facts: ModelFacts | None = None

@@ -36,9 +36,13 @@ class Skipped(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """``findings``: the first explains the death, others stand beside it. ``first_error`` when none is recognised."""
+    """What is established: the first of the ``findings`` explains the death, others stand beside it.
+
+    ``first_error`` when none is recognised; ``logged`` when there was a log to recognise something in.
+    """
 
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()
     missing: tuple[Missing, ...] = ()
     first_error: Claim | None = None
+    logged: bool = True

@@ -24,7 +24,8 @@ _ENDS: Final = frozenset(("error", "wrapper"))
 class Life(NamedTuple):
     """One life of one container, or a configuration that has not run: ``events`` of its log and of what was seen.
 
-    ``number`` counts the lives of a log that holds several, ``log`` names the log where there are several.
+    ``number`` counts the lives of a log that holds several, ``log`` names the log where there are several. ``logged``
+    when there is a log of it, though it may hold nothing that is recognised.
     """
 
     events: tuple[Event, ...] = ()
@@ -33,6 +34,7 @@ class Life(NamedTuple):
     observed: "Observed | None" = None
     about: "About | None" = None
     log: str | None = None
+    logged: bool = False
 
 
 def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
@@ -54,7 +56,7 @@ def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
     ]
     if not lives:
         chosen = workloads if not question.logs and seen is None else (_workload_of((), workloads),)
-        lives = [Life(workload=workload) for workload in chosen or (None,)]
+        lives = [Life(workload=workload, logged=bool(question.logs)) for workload in chosen or (None,)]
     if seen is not None and signatures is not None:
         last = _last_that_ended(lives)
         lives[last] = _with_facts(lives[last], seen.observed, signatures)
@@ -97,7 +99,8 @@ def evidence_of(question: Question, library: Library, life: Life) -> Evidence:
         life.observed,
         life.about,
     )
-    return gather(sources._replace(model=_model(question, sources, library)), library.catalogue)
+    evidence = gather(sources._replace(model=_model(question, sources, library)), library.catalogue)
+    return evidence._replace(logged=life.logged)
 
 
 def _seen(question: Question, catalogue: Catalogue) -> "Seen | None":
@@ -111,7 +114,7 @@ def _seen(question: Question, catalogue: Catalogue) -> "Seen | None":
 def _lives(log: Log, signatures: Signatures) -> Iterator[Life]:
     lives = split_lives(tuple(signatures.read(log.chunks)))
     for number, events in enumerate(lives, start=1):
-        yield Life(events, number if len(lives) > 1 else None)
+        yield Life(events, number if len(lives) > 1 else None, logged=True)
 
 
 def _with_facts(life: Life, observed: "Observed", signatures: Signatures) -> Life:

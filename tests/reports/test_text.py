@@ -121,6 +121,18 @@ def test_several_lives_are_told_apart_by_their_numbers(oomedic):
     ]
 
 
+def test_without_a_log_nothing_is_said_of_one(oomedic, tmp_path):
+    (tmp_path / "chat.yaml").write_text(MANIFEST)
+    out = oomedic("diagnose", "--manifest", tmp_path / "chat.yaml").out
+    assert out.startswith("Not enough is known to tell whether this starts.\n")
+    assert "log" not in out.partition("Missing evidence")[0].replace("catalogue", "")
+
+
+def test_a_log_that_just_ends_is_said_to_do_so(oomedic):
+    assert oomedic("diagnose", "-", stdin="").out.startswith("The log contains no error line")
+    assert oomedic("diagnose", "-", stdin=BANNER).out.startswith("The log contains no error line")
+
+
 def test_a_healthy_start_lacks_nothing(oomedic, real_logs):
     log = real_logs["0.15.1__healthy-sigterm.log"]
     found = oomedic("diagnose", "-", stdin=log)

@@ -22,7 +22,7 @@ def subject(result: Result, phrases: Phrasebook) -> str:
 
 def without_finding(result: Result) -> Iterator[Claim]:
     """Say what is known where no cause stands."""
-    if result.diagnosis is None or (result.outcome_origin == "computed" and result.outcome != "unknown"):
+    if result.diagnosis is None or _is_computed(result):
         key = {"starts": "computed-starts", "crashes": "computed-crashes"}.get(result.outcome, "unknown")
         yield Claim(f"diagnosis.{key}", {"phase": result.phase})
         return
@@ -36,6 +36,12 @@ def without_finding(result: Result) -> Iterator[Claim]:
         yield error
     if result.phase is not None:
         yield Claim("diagnosis.reached", {"phase": result.phase})
+
+
+def _is_computed(result: Result) -> bool:
+    """Tell whether our arithmetic answers, for no log does."""
+    logged = result.diagnosis is not None and result.diagnosis.logged
+    return result.outcome_origin == "computed" and (result.outcome != "unknown" or not logged)
 
 
 def version(result: Result) -> str | None:
