@@ -40,6 +40,7 @@ def plane(tmp_path_factory):
 def workload_kinds(plane):
     """LeaderWorkerSet, KServe and KubeRay: their definitions are large, and keep the API server busy for a minute."""
     plane.install_crds("sigs.k8s.io_lws", "github.com_kserve_kserve", "github.com_ray-project_kuberay_ray-operator")
+    return plane
 
 
 @pytest.fixture(scope="session")
