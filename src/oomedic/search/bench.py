@@ -88,11 +88,18 @@ class Bench:
     def candidate(self, split: Split, changes: Mapping[str, Any], gpu: Gpu) -> Candidate | None:
         """Return one configuration with what it asks for; None when the model cannot be split so."""
         config = self.configured(split, changes, gpu)
-        key = _key(split, config, gpu)
+        key = (*_key(split, config, gpu), self._kernels(gpu))
         if key not in self._asked:
             self._asked[key] = self._work_out(config, gpu)
         asked = self._asked[key]
         return None if asked is None else Candidate(config, gpu, asked)
+
+    def _kernels(self, gpu: Gpu) -> tuple[object, ...]:
+        """Return what of a card's compute capability decides about kernels, and so about padding and scales."""
+        stored = self.contender.format
+        if gpu.capability is None or stored is None or "quantization" in self.wish.given.given:
+            return (gpu.capability,)
+        return (gpu.capability[0], stored.native is not None and gpu.capability >= stored.native)
 
     def _work_out(self, config: EngineConfig, gpu: Gpu | None) -> Asked | None:
         try:
@@ -185,7 +192,6 @@ _CHANGED: Final = ("enforce_eager", "kv_cache_dtype", "dtype")
 
 
 def _key(split: Split, config: EngineConfig, gpu: Gpu) -> tuple[object, ...]:
-    """Return all that differs between the candidates of one search and can change what they ask for."""
+    """Return all but the card's generation that differs between candidates and can change what they ask for."""
     settings = tuple(config.value(name) for name in (*_ON_THE_CARD, *_CHANGED))
-    major = gpu.capability[0] if gpu.capability else None
-    return (split, config.generation, config.runner, major, gpu.platform, *settings)
+    return (split, config.generation, config.runner, gpu.platform, *settings)
