@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test test-cluster test-engine lab check format lint types contract fresh index messages clean
+.PHONY: help demo test test-cluster test-engine lab fuzz check format lint types contract fresh index messages clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 16
@@ -31,6 +31,9 @@ test-engine: $(READY) ## tests with a real vLLM on the CPU: some 6 GB outside th
 
 lab: $(READY) ## a cluster on this machine with a crash-looping vLLM, to try a fix on; needs Go 1.26
 	PYTHONPATH=tests/cluster:tests/engine $(BIN)/python -m plane.lab
+
+fuzz: $(READY) ## 100,000 generated and mutated logs: no traceback, no hang, no secret (an hour; RUNS=1000 for less)
+	$(BIN)/python tools/fuzz.py --runs $(or $(RUNS),100000)
 
 check: format lint types contract fresh test ## what every change must pass
 

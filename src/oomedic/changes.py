@@ -145,7 +145,7 @@ def _differs(one: Setting | None, two: Setting | None) -> bool:
         return False
     if one is None or two is None:
         # a log prints defaults too: what stands there alone is none that anybody gave
-        return origins == {"given"} and (one or two or Setting(None, "default", "")).value not in {None, False}
+        return origins == {"given"} and (one or two or Setting(None, "default", "")).value not in (None, False)
     return bool(one.value != two.value)
 
 

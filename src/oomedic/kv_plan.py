@@ -66,9 +66,8 @@ def needed_bytes(cut: Layout, request: Request, rules: PlanRules) -> Bytes:
     if cut.uniform:
         return sum(pages(spec, request) * spec.page for spec in cut.layers)
     block = cut.reckoned_per_block or cut.bytes_per_block
-    if rules.need == "first-group":
-        return block * pages(cut.groups[0].spec, request)
-    return block * sum(pages(group.spec, request) for group in cut.groups)
+    asked = cut.groups[:1] if rules.need == "first-group" else cut.groups
+    return block * sum(pages(group.spec, request) for group in asked)
 
 
 def longest(cut: Layout, usable: Bytes, request: Request, rules: PlanRules) -> int:

@@ -6,7 +6,7 @@ Processes of one life print some lines several times (the platform, the version 
 begin nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.signatures import Event
@@ -21,16 +21,20 @@ _FAILED: Final = frozenset(("error", "wrapper", "generic"))
 _EARLY: Final = frozenset((None, "config_validation", "nccl_init"))
 
 
-def split_lives(events: Sequence[Event]) -> tuple[tuple[Event, ...], ...]:
-    """Take the events of a log apart by the lives of the container, in their order; none gives no life."""
-    lives: list[list[Event]] = []
+def split_lives(events: Iterable[Event]) -> Iterator[tuple[Event, ...]]:
+    """Take the events of a log apart by the lives of the container, in their order; none gives no life.
+
+    Only one life is held at a time: a log may hold any number of them.
+    """
+    life: list[Event] = []
     for event in events:
-        if not lives:
-            lives.append([])
-        elif _begins(event, lives[-1]):
-            lives.append(_preamble(lives[-1]))
-        lives[-1].append(event)
-    return tuple(tuple(life) for life in lives if life)
+        if life and _begins(event, life):
+            following = _preamble(life)
+            yield tuple(life)
+            life = following
+        life.append(event)
+    if life:
+        yield tuple(life)
 
 
 def _begins(event: Event, life: list[Event]) -> bool:

@@ -124,7 +124,7 @@ def _compared(evidence: Evidence, diagnosis: Diagnosis, before: Evidence) -> tup
     found = changes(before, crashed)
     claims = claims_of(found, before, crashed)
     if first is None:
-        return evidence._replace(changes=found, remarks=claims), diagnosis
+        return evidence._replace(changes=found, remarks=(*evidence.remarks, *claims)), diagnosis
     findings = (first._replace(because=(*first.because, *claims)), *diagnosis.findings[1:])
     return evidence._replace(changes=found), diagnosis._replace(findings=findings)
 

@@ -136,12 +136,13 @@ class Signatures:
 
 def _of_signature(signature: Signature, hit: Hit, read: tuple[Line, ...]) -> Iterator[tuple[int, Event]]:
     """Look for a signature in the lines that one physical line holds."""
+    last = len(read) - 1  # what stands before it, in one line of a progress bar or a record, goes on nowhere
     for place, line in enumerate(read):
-        if len(read) > 1 and not any(literal in line.text for literal in signature.contains):
+        if last and not any(literal in line.text for literal in signature.contains):
             continue
         text = _Text(line.text, line.rank, hit.number)
         found = match(signature, line.text)
-        if _may_go_on(signature, line, found):
+        if place == last and _may_go_on(signature, line, found):
             text, found = _over_lines(signature, hit, line, (text, found))
         if found:
             yield place, _event(signature, text, found)

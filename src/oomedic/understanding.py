@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.catalogue import Catalogue
+from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence, Subject
 from oomedic.gathering import EngineOptions, Sources, gather, given_arguments, model_name, quantization_given
 from oomedic.given import NOTHING_GIVEN
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from oomedic.observed.reading import Seen
     from oomedic.observed.telling import About
 
+_ALL_LIVES: Final = 20
+_MOST_LIVES: Final = 50
 _ENDS: Final = frozenset(("error", "wrapper"))
 
 
@@ -35,6 +38,7 @@ class Life(NamedTuple):
     about: "About | None" = None
     log: str | None = None
     logged: bool = False
+    remarks: tuple[Claim, ...] = ()
 
 
 def lives_of(question: Question, library: Library) -> tuple[Life, ...]:
@@ -100,7 +104,7 @@ def evidence_of(question: Question, library: Library, life: Life) -> Evidence:
         life.about,
     )
     evidence = gather(sources._replace(model=_model(question, sources, library)), library.catalogue)
-    return evidence._replace(logged=life.logged)
+    return evidence._replace(logged=life.logged, remarks=life.remarks)
 
 
 def _seen(question: Question, catalogue: Catalogue) -> "Seen | None":
@@ -111,10 +115,25 @@ def _seen(question: Question, catalogue: Catalogue) -> "Seen | None":
     return read_beside(question.beside, catalogue.arguments)
 
 
-def _lives(log: Log, signatures: Signatures) -> Iterator[Life]:
-    lives = split_lives(tuple(signatures.read(log.chunks)))
-    for number, events in enumerate(lives, start=1):
-        yield Life(events, number if len(lives) > 1 else None, logged=True)
+def _lives(log: Log, signatures: Signatures) -> list[Life]:
+    """Take a log apart; of very many lives those are kept that tell something else than all before, and the last."""
+    kept: list[Life] = []
+    seen: set[int] = set()
+    left_out: list[Life] = []
+    number = 0
+    for number, events in enumerate(split_lives(signatures.read(log.chunks)), start=1):
+        said = hash(tuple((event.signature, event.quote) for event in events))
+        if len(kept) < _ALL_LIVES or (said not in seen and len(kept) < _MOST_LIVES):
+            kept.append(Life(events, number, logged=True))
+        else:
+            left_out = [Life(events, number, logged=True)]
+        seen.add(said)
+    if number == 1:
+        return [life._replace(number=None) for life in kept]
+    kept += left_out
+    if number > len(kept):
+        kept[0] = kept[0]._replace(remarks=(claim("lives.left-out", lives=number, kept=len(kept)),))
+    return kept
 
 
 def _with_facts(life: Life, observed: "Observed", signatures: Signatures) -> Life:

@@ -48,7 +48,7 @@ def bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str:
     drawn = ""
     at = 0.0
     for letter, size in parts:
-        at += max(0, size) * scale
+        at = min(at + max(0, size) * scale, 2.0 * width)  # a size beyond all measure is not drawn to its end
         drawn += letter * max(0, round(at) - len(drawn))
     inside, beyond = drawn[:width], drawn[width:]
     return inside.ljust(width, "·") + "|" + "!" * min(len(beyond), width // 4)
