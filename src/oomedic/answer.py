@@ -13,7 +13,12 @@ from oomedic.question import Library
 from oomedic.result import OutcomeOrigin, Patch, Result, Versions
 
 SCHEMA: Final = "oomedic/v1"
-_REFUSED_BY_THE_ENGINE: Final = frozenset({"not-divisible", "too-many-stages", "pages-do-not-unify"})
+_REFUSED_BY_THE_ENGINE: Final = frozenset(
+    (
+        *("not-divisible", "too-many-stages", "pages-do-not-unify"),
+        *("share-out-of-range", "not-positive", "batch-too-small", "length-exceeds-model"),
+    )
+)
 """Errors of the arithmetic at which the engine itself would refuse to start."""
 
 

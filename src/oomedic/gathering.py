@@ -8,7 +8,7 @@ from oomedic.assessment import Assessment, assess, calibrate, widened
 from oomedic.cards import Clues, driver_total, find_card
 from oomedic.catalogue import Catalogue
 from oomedic.checkpoint import Checkpoint, cache_facts, derived_max_model_len
-from oomedic.engine import EngineConfig, ModelFacts, configure
+from oomedic.engine import EngineConfig, ModelFacts, Setting, configure
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence, Subject
 from oomedic.figure import Figure
@@ -21,6 +21,7 @@ from oomedic.quantization import method_of, quantization_block
 from oomedic.rules import rules_at
 from oomedic.run_arguments import printed_arguments
 from oomedic.signatures import Event
+from oomedic.validation import refusal
 from oomedic.versions import Release, generation, release_of
 from oomedic.workload import Workload
 
@@ -98,6 +99,10 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
         known, assessment, refused = _assess(
             checkpoint, config, gpu, known._replace(other_weights=True, baseline=config)
         )
+    if not any(event.source is None for event in sources.events):  # no run shows what the engine made of it
+        config, assessment = _auto_fitted(args, config, assessment, (checkpoint, gpu, known))
+        long_allowed = args.environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN") == "1"
+        refused = refused or refusal(config, facts, long_allowed=long_allowed)
     return Evidence(
         subject=_subject(sources, release, gpu),
         events=sources.events,
@@ -119,6 +124,25 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
         container=_container(sources),
         facts=facts,
     )
+
+
+def _auto_fitted(
+    args: EngineArgs,
+    config: EngineConfig,
+    assessment: Assessment | None,
+    rest: tuple[Checkpoint | None, Gpu | None, Known],
+) -> tuple[EngineConfig, Assessment | None]:
+    """Take the longest request that fits where the engine is asked to find it itself (since 0.14)."""
+    asked = args.given.get("max_model_len", Given(None, "")).value
+    kv = assessment.kv if assessment else None
+    if asked not in {"auto", -1} or not config.rules.defaults.get("fits_length") or kv is None or kv.fits:
+        return config, assessment
+    if not kv.estimated_max_model_len:
+        return config, assessment
+    length = Setting(kv.estimated_max_model_len, "default", "auto")
+    config = config._replace(settings={**config.settings, "max_model_len": length})
+    checkpoint, gpu, known = rest
+    return config, assess(checkpoint, config, gpu, known)
 
 
 def _container(sources: Sources) -> "ContainerState | None":

@@ -25,6 +25,7 @@ def without_finding(result: Result) -> Iterator[Claim]:
     if result.diagnosis is None or _is_computed(result):
         key = {"starts": "computed-starts", "crashes": "computed-crashes"}.get(result.outcome, "unknown")
         yield Claim(f"diagnosis.{key}", {"phase": result.phase})
+        yield from _refusals(result)
         return
     if result.outcome == "starts":
         yield Claim("diagnosis.starts", {})
@@ -36,6 +37,13 @@ def without_finding(result: Result) -> Iterator[Claim]:
         yield error
     if result.phase is not None:
         yield Claim("diagnosis.reached", {"phase": result.phase})
+
+
+def _refusals(result: Result) -> tuple[Claim, ...]:
+    """Return why the engine refuses the configuration itself: that is said first, not below the budget."""
+    if result.outcome_origin != "computed" or result.phase != "config_validation":
+        return ()
+    return tuple(claim for claim in result.budget_missing if claim.message.startswith("error."))
 
 
 def _is_computed(result: Result) -> bool:
@@ -74,7 +82,7 @@ def beside_the_budget(result: Result) -> Iterator[Claim]:
         yield Claim("label.kv-short" if kv.estimated_max_model_len else "label.kv-none", sizes)
     elif result.budget is not None and result.budget.left is not None and _only_weights(result.budget):
         yield Claim("label.left-for-kv", {"left": result.budget.left.value})
-    yield from result.budget_missing
+    yield from (claim for claim in result.budget_missing if claim not in _refusals(result))
 
 
 def _only_weights(budget: Budget) -> bool:
