@@ -10,7 +10,7 @@ from babel.messages.catalog import Catalog, Message
 from oomedic.reports.numbers import PLURAL
 
 _PERCENT = re.compile(r"%(?:\(\w+\))?[srd%]")
-_PLAIN = ("docs.", "heading.", "page.", "release.", "signature.")
+_PLAIN = ("heading.", "page.", "release.", "signature.")
 """Texts that are shown as they stand: braces in them are braces."""
 _KEPT = re.compile(
     r"`[^`\n]+`"  # what is typed or written in a file

@@ -23,8 +23,8 @@ Not this
 
 What helps, in order, and why
 -----------------------------
-An image that has the package in the version that this engine wants; or no feature that needs it: on one node --distributed-executor-
-backend mp instead of ray.
+An image that has the package in the version that this engine wants; or no feature that needs it: on one node
+--distributed-executor-backend mp instead of ray.
 
 What makes it worse
 -------------------
