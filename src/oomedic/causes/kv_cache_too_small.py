@@ -68,7 +68,19 @@ from oomedic.signatures import Event
     "OOM401",
     "kv-cache-too-small",
     reads=("kv_cache_too_small", "kv_cache_too_small_v0"),
-    helps=("FIX101", "FIX102", "FIX109", "FIX108", "FIX105", "FIX104", "FIX106", "FIX107", "FIX301", "FIX201", "FIX303"),
+    helps=(
+        "FIX101",
+        "FIX102",
+        "FIX109",
+        "FIX108",
+        "FIX105",
+        "FIX104",
+        "FIX106",
+        "FIX107",
+        "FIX301",
+        "FIX201",
+        "FIX303",
+    ),
     worsens=("FIX103",),
 )
 def match(evidence: Evidence) -> Finding | None:
