@@ -110,3 +110,16 @@ def test_a_user_who_may_not_patch_changes_nothing(plane, oomedic, make):
     assert status == 3
     assert 'apiGroups: ["apps"], resources: ["deployments"], verbs: ["patch"]' in err
     assert plane.spec(namespace) == before
+
+
+def test_a_user_who_may_not_forward_ports_keeps_a_change_that_helps(plane, oomedic, make):
+    namespace = make()
+    plane.kubectl("create", "rolebinding", "views", "-n", namespace, "--clusterrole=view", "--user=fixer")
+    plane.kubectl("create", "role", "patches", "-n", namespace, "--verb=patch", "--resource=deployments.apps")
+    plane.kubectl("create", "rolebinding", "patches", "-n", namespace, "--role=patches", "--user=fixer")
+    words = ("fix", "deploy/qwen", "-n", namespace, "--apply", "-o", "json", *QUICK)
+    status, out, err = oomedic(*words, user="fixer")
+    verdict = json.loads(out)["results"][0]["verdict"]
+    assert (status, verdict["state"]) == (0, "healthy"), err
+    said = {each["message"]: each["parameters"] for each in verdict["because"]}
+    assert said["rollout.not-asked"]["rule"] == '{apiGroups: [""], resources: ["pods/portforward"], verbs: ["create"]}'

@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
+from oomedic.errors import ClusterError
 from oomedic.live_diagnosis import diagnose_live
 from oomedic.live_workload import is_ready
 from oomedic.ownership import Reference, Tree, reference
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _PAUSE_S: Final = 1.0
 _PORT: Final = 8000
+_PASSING: Final = frozenset(("cluster-unreachable", "cluster-slow", "cluster-faulty"))
+"""A rollout takes minutes, in which an API server may restart."""
 _KV_SIZE: Final = ("kv_cache_size", "gpu_blocks")
 
 
@@ -75,7 +78,14 @@ class Follower:
         started = time.monotonic()
         while True:
             elapsed = time.monotonic() - started
-            found, pods, messages = self._cluster.look(target)
+            try:
+                found, pods, messages = self._cluster.look(target)
+            except ClusterError as error:
+                if error.slug not in _PASSING or elapsed > watching.timeout_s:
+                    raise
+                self.say(claim("progress.unseen", reason=str(error.parameters.get("reason"))))
+                time.sleep(_PAUSE_S)
+                continue
             stands = progress(Look(found, pods, messages, elapsed, watching.has_pools))
             self._report(stands, elapsed)
             if stands.crashed is not None:
@@ -144,6 +154,8 @@ class Follower:
 
 
 def _answers(served: "Served") -> list[Claim]:
+    if served.refused is not None:
+        return [claim("rollout.not-asked", rule=served.refused.rule)]
     if served.reason is not None:
         return [claim("rollout.no-answer", reason=served.reason)]
     if served.wants_key:

@@ -99,6 +99,9 @@ def _applied(cluster: "Cluster", follower: Follower, change: LiveChange, course:
     except KeyboardInterrupt:
         follower.say(claim("progress.interrupted", target=_word(change.target)))
         raise
+    except ClusterError:
+        follower.say(claim("progress.lost", target=_word(change.target)))
+        raise
 
 
 def send(cluster: "Cluster", target: Reference, patch: "Callable[[Tree], Sequence[object]]") -> None:

@@ -117,6 +117,18 @@ class Connection:
             "cluster-faulty", server=self.server, status=answer.status, reason=answer.message, tries=_TRIES
         )
 
+    async def may(self, verb: str, resource: str, subresource: str, namespace: str) -> bool:
+        """Tell whether the user may do something in the core group; True where even that may not be asked."""
+        asked = {"verb": verb, "resource": resource, "subresource": subresource, "namespace": namespace}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": asked},
+        }
+        path, headers = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"Content-Type": "application/json"}
+        answer = await self.ask("POST", path, {}, json.dumps(review).encode(), headers)
+        return bool(answer.tree["status"]["allowed"]) if answer.status == 201 else True
+
     async def pages(self, path: str, **parameters: str) -> AsyncIterator[Answer]:
         """Read a list page by page, so that no more than one page is held; a refusal is the only answer then."""
         asked = {"limit": str(_PAGE), **parameters}

@@ -11,6 +11,7 @@ import httpx
 from kr8s.asyncio.objects import Pod
 from kr8s.portforward import PortForward
 
+from oomedic.live_workload import Refused
 from oomedic.ownership import Tree
 from oomedic.sources.cluster.connection import Connection
 
@@ -32,7 +33,7 @@ _NOT_SERVED: Final = frozenset((400, 404, 405, 422, 501))
 class Served(NamedTuple):
     """What a server answered.
 
-    ``reason`` says why there is no answer; ``preemptions`` and ``usage`` (a share of 1) are None where no metrics are.
+    ``reason`` says why there is no answer, ``refused`` that it may not be asked; ``preemptions`` and ``usage`` (a share of 1) are None where no metrics are.
     """
 
     model: str | None = None
@@ -42,10 +43,14 @@ class Served(NamedTuple):
     reason: str | None = None
     preemptions: int | None = None
     usage: float | None = None
+    refused: Refused | None = None
 
 
 async def ask_server(connection: Connection, pod: Tree, port: int) -> Served:
     """Ask the engine in a pod; every answer is awaited for a bounded time."""
+    metadata = pod["metadata"]
+    if not await connection.may("create", "pods", "portforward", metadata["namespace"]):
+        return Served(refused=Refused("", "create", "", "pods/portforward", metadata["namespace"]))
     try:
         async with asyncio.timeout(_PATIENCE_S), _forwarded(connection, pod, port) as client:
             return await _asked(client)
