@@ -8,6 +8,7 @@ from oomedic.entrypoints.cli import main
 
 SCOUT = "meta-llama/Llama-4-Scout-17B-16E-Instruct"
 LLAMA = "meta-llama/Llama-3.3-70B-Instruct"
+LONG = ("--env", "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1")
 DENSE_17B = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -56,7 +57,7 @@ def test_each_answer_fits_when_its_budget_is_computed_alone(model, context, conc
         instance = result["instance"]
         named = ["--model", model] if model == dense_17b else []
         serve = ["--", "vllm", "serve", *([] if named else [model]), "--max-model-len", str(context)]
-        words = ["--gpu", instance["gpu"], "--vllm", result["subject"]["vllm"], *named, "-o", "json", *serve]
+        words = ["--gpu", instance["gpu"], "--vllm", result["subject"]["vllm"], *named, "-o", "json", *LONG, *serve]
         assert main(["budget", *words, *flags(instance["arguments"])]) == 0
         (again,) = json.loads(capsys.readouterr().out)["results"]
         assert again["outcome"] == "starts"
@@ -75,6 +76,14 @@ def test_the_runbooks_instance_is_among_the_answers_for_its_model(capsys, dense_
 def test_a_length_beyond_the_models_own_is_named(capsys, dense_17b):
     report = asked(capsys, dense_17b, "--context", "32k")
     assert "search.beyond-model" in [note["message"] for note in report["notes"]]
+
+
+def test_arguments_that_the_engine_refuses_on_any_card_are_refused(capsys):
+    words = [SCOUT, "--context", "8k", "--concurrency", "64", "--offline", "--"]
+    assert main(["plan", *words, "--max-num-batched-tokens", "32"]) == 2
+    assert "max_num_batched_tokens" in capsys.readouterr().err
+    assert main(["plan", *words, "--gpu-memory-utilization", "1.5"]) == 2
+    assert "gpu_memory_utilization" in capsys.readouterr().err
 
 
 def test_the_runbooks_table_of_sizes_comes_out_for_its_model(capsys, dense_17b):

@@ -4,6 +4,7 @@ A part that cannot be computed is None; nothing is guessed. Bands: weights by th
 the release's file in data/engines.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from oomedic import cache_rules
@@ -50,8 +51,16 @@ class Demand(NamedTuple):
     peak: str | None = None
 
 
-def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None) -> tuple[Demand, ...]:
+def demands(
+    checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, weighed: Sequence[Demand] = ()
+) -> tuple[Demand, ...]:
     """Return what each pipeline stage asks for.
+
+    Args:
+        checkpoint: the model's.
+        config: the engine's whole configuration.
+        gpu: the card.
+        weighed: the same stages under other settings which do not touch weights: those are not counted again.
 
     Raises:
         UsageError: ``not-divisible`` or ``too-many-stages`` when the model cannot be split over the ranks.
@@ -62,9 +71,11 @@ def demands(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None
         return (Demand(nothing, None, None, None, _eager(config), workspace(config), None, None),)
     stack = stack_of(checkpoint.config, shard_of(config))
     layers = len(stack.layers) if stack else 1
+    parts = _stages(layers, config) if stack else (_whole(),)
+    loaded = [each.weights for each in weighed] or [weights(checkpoint, config, gpu, stack, stage) for stage in parts]
     return tuple(
-        _stage_demand(checkpoint, config, gpu, stack, stage)
-        for stage in (_stages(layers, config) if stack else (_whole(),))
+        _beside_weights(checkpoint, config, gpu, stack, stage)._replace(weights=held)
+        for stage, held in zip(parts, loaded, strict=True)
     )
 
 
@@ -159,14 +170,14 @@ def counted(config: EngineConfig, key: str) -> Figure:
     return between(low, typical, high, "assumed", config.rules.where("counted", key))
 
 
-def _stage_demand(
+def _beside_weights(
     checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None, stack: Stack | None, stage: Stage
 ) -> Demand:
     known = bool(checkpoint.text.get("hidden_size") or checkpoint.text.get("n_embd") or checkpoint.text.get("d_model"))
     peak = activation_peak(checkpoint, config) if known else None
     return Demand(
         stage,
-        weights(checkpoint, config, gpu, stack, stage),
+        None,
         non_torch(config),
         _of_peak(peak),
         _graphs(checkpoint, config, gpu) if known else _eager(config),

@@ -18,8 +18,10 @@ from oomedic.question import Library, Question
 from oomedic.result import Report, Result
 from oomedic.rules import releases, rules_at
 from oomedic.search.answer import Answer
+from oomedic.search.bench import Bench
 from oomedic.search.formats import Format, format_of, formats_of
 from oomedic.search.instances import search
+from oomedic.search.splits import Split
 from oomedic.search.variants import Known, copies_of, variants
 from oomedic.search.wish import Contender, Wish
 from oomedic.understanding import find_model
@@ -55,11 +57,12 @@ def plan_instances(question: Question, library: Library, order: Order) -> Report
 
     Raises:
         UnknownName: for a model or GPU that is not known.
-        UsageError: ``nothing-asked`` without a model.
+        UsageError: ``nothing-asked`` without a model; where the engine refuses the arguments that are given.
     """
     found = _found_model(question, library)
     release = _release(question.options, library.catalogue)
     wish, copies = _wish(found, release, question, library.catalogue, order)
+    _check(wish)
     answers = search(wish, _allowed(library.catalogue, order))
     results = tuple(_result(answer, release) for answer in answers)
     table = variants(copies, wish)
@@ -119,6 +122,14 @@ def _wish(
         order.allow_quantized,
     )
     return wish, copies
+
+
+def _check(wish: Wish) -> None:
+    """Refuse arguments that the engine refuses on any card."""
+    bench = Bench(wish.contenders[0], wish)
+    refused = bench.refusal(bench.configured(Split(1, 1), {}, None))
+    if refused is not None:
+        raise refused
 
 
 def _contender(checkpoint: Checkpoint, release: Release, formats: Mapping[str, Format]) -> Contender:

@@ -17,6 +17,7 @@ from oomedic.memory.budget import available_memory, parts_of, requested_memory
 from oomedic.search.splits import Split
 from oomedic.search.wish import Contender, Wish
 from oomedic.units import Bytes
+from oomedic.validation import refusal
 
 _HALF: Final = frozenset({"half", "float16"})
 _NO_HALF: Final = frozenset({"gemma2", "gemma3", "gemma3_text", "glm4", "plamo2"})
@@ -59,6 +60,7 @@ class Bench:
         self.contender = contender
         self.wish = wish
         self._asked: dict[tuple[object, ...], Asked | None] = {}
+        self._weighed: dict[tuple[object, ...], Sequence[Demand]] = {}
 
     def runs_on(self, gpu: Gpu) -> bool:
         """Tell whether a card computes in the formats of this checkpoint."""
@@ -88,11 +90,16 @@ class Bench:
     def candidate(self, split: Split, changes: Mapping[str, Any], gpu: Gpu) -> Candidate | None:
         """Return one configuration with what it asks for; None when the model cannot be split so."""
         config = self.configured(split, changes, gpu)
-        key = (*_key(split, config, gpu), self._kernels(gpu))
+        loaded = (split, gpu.platform, self._kernels(gpu), config.generation, *map(config.value, _LOADED))
+        key = (loaded, config.runner, *map(config.value, _CHANGED))
         if key not in self._asked:
-            self._asked[key] = self._work_out(config, gpu)
+            self._asked[key] = self._work_out(config, gpu, loaded)
         asked = self._asked[key]
         return None if asked is None else Candidate(config, gpu, asked)
+
+    def refusal(self, config: EngineConfig) -> UsageError | None:
+        """Return what the engine refuses in a configuration before it touches the card, lengths left aside."""
+        return refusal(config, self.contender.facts, long_allowed=True)
 
     def _kernels(self, gpu: Gpu) -> tuple[object, ...]:
         """Return what of a card's compute capability decides about kernels, and so about padding and scales."""
@@ -101,11 +108,12 @@ class Bench:
             return (gpu.capability,)
         return (gpu.capability[0], stored.native is not None and gpu.capability >= stored.native)
 
-    def _work_out(self, config: EngineConfig, gpu: Gpu | None) -> Asked | None:
+    def _work_out(self, config: EngineConfig, gpu: Gpu | None, loaded: tuple[object, ...] = ()) -> Asked | None:
         try:
-            stages = demands(self.contender.checkpoint, config, gpu)
+            stages = demands(self.contender.checkpoint, config, gpu, self._weighed.get(loaded, ()))
         except UsageError:  # not divisible
             return None
+        self._weighed[loaded] = stages
         return Asked(stages, self._pools(stages, config))
 
     def _pools(self, stages: Sequence[Demand], config: EngineConfig) -> list[Bytes]:
@@ -187,11 +195,7 @@ def _wanted(cut: Layout, config: EngineConfig, concurrency: int) -> Bytes:
     return blocks * cut.bytes_per_block
 
 
-_ON_THE_CARD: Final = ("max_num_batched_tokens", "max_num_seqs", "enable_chunked_prefill")
-_CHANGED: Final = ("enforce_eager", "kv_cache_dtype", "dtype")
-
-
-def _key(split: Split, config: EngineConfig, gpu: Gpu) -> tuple[object, ...]:
-    """Return all but the card's generation that differs between candidates and can change what they ask for."""
-    settings = tuple(config.value(name) for name in (*_ON_THE_CARD, *_CHANGED))
-    return (split, config.generation, config.runner, gpu.platform, *settings)
+_LOADED: Final = ("dtype", "max_num_batched_tokens")
+"""Settings that differ between the candidates of one search and change what is on the card after loading."""
+_CHANGED: Final = ("max_num_seqs", "enable_chunked_prefill", "enforce_eager", "kv_cache_dtype")
+"""Those that change what else is asked for."""

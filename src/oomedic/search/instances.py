@@ -68,6 +68,8 @@ def _tried(bench: Bench, wish: Wish, instance: Instance) -> Iterator[tuple[Split
         default = bench.candidate(split, {}, instance.gpu)
         if default is None:
             continue
+        if bench.refusal(default.config) is not None:
+            return
         divided.append(split)
         for changes in ({}, *ladder(default.config, wish, instance.gpu)):
             candidate = _promising(bench, default, split, changes)
