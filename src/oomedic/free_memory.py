@@ -26,6 +26,6 @@ def is_unified(evidence: Evidence) -> bool:
 
 
 def is_shared_on_purpose(evidence: Evidence) -> bool:
-    """Tell whether the manifest asks for a slice or a share of a card, or the node hands out each card several times."""
+    """Tell whether the manifest asks for a part of a card, or the node hands out each card several times."""
     resource = evidence.workload.gpu_resource if evidence.workload else None
     return (resource is not None and resource != "nvidia.com/gpu") or evidence.first("gpu_shared") is not None
