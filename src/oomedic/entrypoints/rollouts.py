@@ -125,7 +125,13 @@ class Follower:
         because += _answers(served)
         if served.reason is not None:
             return Verdict("no-answer", tuple(because))
-        return self._soaked(pod, watching.soak_s, because)
+        before = self._cluster.memory_in_use(pod, container) if watching.soak_s else None
+        verdict = self._soaked(pod, watching.soak_s, because)
+        after = self._cluster.memory_in_use(pod, container) if before is not None else None
+        if before is None or after is None:
+            return verdict
+        told = claim("rollout.memory", before=before, after=after, seconds=round(watching.soak_s))
+        return verdict._replace(because=(*verdict.because, told))
 
     def _kv(self, log: bytes, predicted: int | None) -> list[Claim]:
         events = Signatures(self._known.catalogue.signatures()).read([log])

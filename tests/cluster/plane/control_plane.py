@@ -1,6 +1,7 @@
 """etcd, API server with RBAC, controller manager, scheduler, kwok for the nodes, and Karpenter on request."""
 
 import json
+import os
 import ssl
 import subprocess
 import urllib.error
@@ -212,6 +213,8 @@ class ControlPlane:
             f"--tls-cert-file={self.folder / 'tls.crt'}",
             f"--tls-private-key-file={self.folder / 'tls.key'}",
             f"--enable-crds={','.join(RUNTIME)}",
+            # programs that tests put there run inside of pods
+            environment={"PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"},
         ).wait_until(lambda: listens(self.kubelet_port))
 
 

@@ -10,6 +10,7 @@ from oomedic.ownership import Reference, Tree, reference
 from oomedic.sources.cluster.changing import change, create, delete
 from oomedic.sources.cluster.collection import Collection, Scope
 from oomedic.sources.cluster.connection import Access, Connection, connect
+from oomedic.units import Bytes
 
 if TYPE_CHECKING:
     from oomedic.sources.cluster.serving import Served
@@ -100,6 +101,12 @@ class Cluster:
         from oomedic.sources.cluster.serving import ask_server  # websockets are loaded only here
 
         return self.run(ask_server(self._connection, pod, port))
+
+    def memory_in_use(self, pod: Tree, container: str) -> Bytes | None:
+        """Return the memory in use of the container's fullest GPU, None where it cannot be seen."""
+        from oomedic.sources.cluster.memory import memory_in_use  # websockets are loaded only here
+
+        return self.run(memory_in_use(self._connection, pod, container))
 
     async def _create(self, made: Tree, *, dry_run: bool) -> None:
         kind = await self._collection.kinds.of(made["apiVersion"], made["kind"])

@@ -33,7 +33,8 @@ _NOT_SERVED: Final = frozenset((400, 404, 405, 422, 501))
 class Served(NamedTuple):
     """What a server answered.
 
-    ``reason`` says why there is no answer, ``refused`` that it may not be asked; ``preemptions`` and ``usage`` (a share of 1) are None where no metrics are.
+    ``reason`` says why there is no answer, ``refused`` that it may not be asked. ``preemptions`` and ``usage`` (a share
+    of 1) are None where no metrics are.
     """
 
     model: str | None = None
