@@ -25,6 +25,7 @@ from oomedic.reports.numbers import numbers_of
 from oomedic.reports.page import as_markdown
 from oomedic.sources.builtin import load
 from oomedic.sources.languages import ENGLISH, languages, numbers_row, page_words
+from readme_step import differences
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -45,8 +46,10 @@ def main() -> int:
     left = {path for folder in ("causes", "remedies") for path in DOCS.glob(f"**/{folder}/*.md")} - wanted.keys()
     for path in sorted(stale | left):
         print(f"{'stale' if path in stale else 'left over'}: {path.relative_to(ROOT)}")
+    apart = out_of_step()
+    print("".join(f"{line}\n" for line in apart), end="")
     if check:
-        return 1 if stale or left else 0
+        return 1 if stale or left or apart else 0
     for path in left:
         path.unlink()
     for path in stale:
@@ -66,6 +69,17 @@ def outputs() -> Iterator[tuple[Path, str]]:
         for page in readmes(language):
             text = with_figures(page.read_text(encoding="utf-8"), figures, words)
             yield page, with_outputs(text, language)
+
+
+def out_of_step() -> list[str]:
+    """Return in what a translated README differs from README.md beyond its words."""
+    english = (ROOT / "README.md").read_text(encoding="utf-8")
+    found: list[str] = []
+    for language in languages()[1:]:
+        for path in readmes(language):
+            apart = differences(english, path.read_text(encoding="utf-8"), language)
+            found += [f"{path.name}: {line}" for line in apart]
+    return found
 
 
 def readmes(language: str) -> list[Path]:

@@ -99,7 +99,9 @@ def _texts(command: str, parser: argparse.ArgumentParser) -> "Iterator[tuple[tup
             yield ("", f"help.group.{group.title}"), str(group.title), _setter(group, "title")
     for action in _actions(parser):
         name = action.option_strings[-1] if action.option_strings else action.dest
-        if action.help and action.help not in OWN_WORDS:
+        if action.help in OWN_WORDS:
+            yield ("", f"help.argparse.{action.help}"), str(action.help), _setter(action, "help")
+        elif action.help:
             yield (f"help.{command}.{name}", f"help.{name}"), action.help, _setter(action, "help")
 
 
