@@ -183,3 +183,10 @@ def test_where_the_run_does_not_say_how_much_it_lacked_it_lacked_something():
     before = (check(3, phase="profile_run"),)
     (died,) = settled(before, Known(died="profile_run", before=before))
     assert died.margin.value == -1
+
+
+def test_a_lack_of_memory_says_nothing_of_blocks_for_states():
+    states = Check("graph_capture", exactly(5, "computed", ""), "state blocks")
+    before = (check(3, phase="graph_capture"), states)
+    captured, blocks = settled(before, Known(died="graph_capture", missing=7, before=before))
+    assert (captured.margin.value, blocks.margin.value) == (-7, 5)

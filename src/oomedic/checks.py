@@ -13,6 +13,8 @@ from oomedic.units import Bytes
 
 Certainty = Literal["certain", "likely", "edge"]
 _SLACK: Final = 0.1
+_NOT_OF_THE_CARD: Final = frozenset({"available", "state blocks"})
+"""What a lack of memory on the card says nothing of."""
 
 
 def checks_of(
@@ -116,7 +118,7 @@ def _shift(check: Check, known: Known) -> Bytes:
     margin = check.margin.value
     if ORDER.index(check.phase) < ORDER.index(died):
         return max(0, -margin)
-    if check.phase != died or check.what == "available":
+    if check.phase != died or check.what in _NOT_OF_THE_CARD:
         return 0
     if known.missing is not None:
         return -known.missing - margin
