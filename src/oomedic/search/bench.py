@@ -14,6 +14,8 @@ from oomedic.gpu import Gpu
 from oomedic.hf_config import dtype_of
 from oomedic.kv_plan import Layout, blocks_per_request
 from oomedic.memory.budget import available_memory, parts_of, requested_memory
+from oomedic.search.formats import MIXED
+from oomedic.search.knobs import HIGHEST
 from oomedic.search.splits import Split
 from oomedic.search.wish import Contender, Wish
 from oomedic.units import Bytes
@@ -90,8 +92,9 @@ class Bench:
     def candidate(self, split: Split, changes: Mapping[str, Any], gpu: Gpu) -> Candidate | None:
         """Return one configuration with what it asks for; None when the model cannot be split so."""
         config = self.configured(split, changes, gpu)
-        loaded = (split, gpu.platform, self._kernels(gpu), config.generation, *map(config.value, _LOADED))
-        key = (loaded, config.runner, *map(config.value, _CHANGED))
+        loaded = self._loaded(split, config, gpu)
+        major = gpu.capability[0] if gpu.capability else None
+        key = (loaded, major, config.runner, *map(config.value, _CHANGED))
         if key not in self._asked:
             self._asked[key] = self._work_out(config, gpu, loaded)
         asked = self._asked[key]
@@ -101,12 +104,19 @@ class Bench:
         """Return what the engine refuses in a configuration before it touches the card, lengths left aside."""
         return refusal(config, self.contender.facts, long_allowed=True)
 
+    def _loaded(self, split: Split, config: EngineConfig, gpu: Gpu) -> tuple[object, ...]:
+        """Return all that differs between the candidates of one search and changes what a rank holds after loading."""
+        found = (split, gpu.platform, self._kernels(gpu), config.generation, config.value("dtype"))
+        if self.contender.checkpoint.is_multimodal:  # buffers for images are as large as a batch
+            return (*found, config.value("max_num_batched_tokens"))
+        return found
+
     def _kernels(self, gpu: Gpu) -> tuple[object, ...]:
-        """Return what of a card's compute capability decides about kernels, and so about padding and scales."""
+        """Return what of a card decides about padding and scales: nothing where no card computes in the format."""
         stored = self.contender.format
-        if gpu.capability is None or stored is None or "quantization" in self.wish.given.given:
+        if gpu.capability is None or stored is None or stored.key == MIXED or "quantization" in self.wish.given.given:
             return (gpu.capability,)
-        return (gpu.capability[0], stored.native is not None and gpu.capability >= stored.native)
+        return () if stored.native is None else (gpu.capability[0], gpu.capability >= stored.native)
 
     def _work_out(self, config: EngineConfig, gpu: Gpu | None, loaded: tuple[object, ...] = ()) -> Asked | None:
         try:
@@ -122,8 +132,11 @@ class Bench:
 
     def may_hold_model(self, ranks: int, gpu: Gpu) -> bool:
         """Tell whether weights and requests could fit on so many cards at all, however they are split."""
-        least = self._least
-        return least is None or least <= ranks * gpu.memory.high
+        if self._least is None:
+            return True
+        weights, pool, share = self._least
+        cache = _SMALLEST_CACHE if self.wish.quantized and gpu.fp8 else 1.0
+        return weights + cache * pool <= ranks * share * gpu.memory.high
 
     def may_hold(self, candidate: Candidate) -> bool:
         """Tell whether the cache could hold the requests that are wanted: without it, a full assessment is in vain."""
@@ -143,13 +156,14 @@ class Bench:
         return self._holds(default._replace(asked=asked), pools, cache)
 
     @cached_property
-    def _least(self) -> float | None:
-        """The fewest bytes that weights and cache take on all cards together, None where that is not known."""
-        asked = self._work_out(self.configured(Split(1, 1), {}, None), None)
+    def _least(self) -> tuple[float, float, float] | None:
+        """The fewest bytes of weights and of cache, and the largest share of a card; None where they are not known."""
+        config = self.configured(Split(1, 1), {}, None)
+        asked = self._work_out(config, None)
         if asked is None or asked.demands[0].weights is None or _FIXED_POOL & self.wish.given.given.keys():
             return None
-        share = _BLOCKS * (_SMALLEST_CACHE if self.wish.quantized else 1.0)
-        return asked.demands[0].weights.low * _ROUNDING + asked.pools[0] * share
+        share = config.utilization if config.is_given("gpu_memory_utilization") else HIGHEST
+        return asked.demands[0].weights.low * _ROUNDING, asked.pools[0] * _BLOCKS, share
 
     def _holds(self, candidate: Candidate, pools: Sequence[Bytes | None], cache: float) -> bool:
         known = [pair for pair in zip(pools, candidate.asked.pools, strict=True) if pair[0] is not None]
@@ -195,7 +209,8 @@ def _wanted(cut: Layout, config: EngineConfig, concurrency: int) -> Bytes:
     return blocks * cut.bytes_per_block
 
 
-_LOADED: Final = ("dtype", "max_num_batched_tokens")
-"""Settings that differ between the candidates of one search and change what is on the card after loading."""
-_CHANGED: Final = ("max_num_seqs", "enable_chunked_prefill", "enforce_eager", "kv_cache_dtype")
-"""Those that change what else is asked for."""
+_CHANGED: Final = (
+    *("max_num_batched_tokens", "max_num_seqs", "enable_chunked_prefill"),
+    *("enforce_eager", "kv_cache_dtype"),
+)
+"""Settings that differ between the candidates of one search and change what is asked for beside weights."""

@@ -11,6 +11,7 @@ Row = Mapping[str, Any]
 Capability = tuple[int, int]
 
 PLAIN = "plain"
+MIXED = "mixed"
 
 
 class Format(NamedTuple):
@@ -60,7 +61,7 @@ def format_of(config: Mapping[str, Any]) -> str:
     if method == "compressed-tensors":
         return _of_groups(block.get("config_groups") or {})
     if method == "modelopt" or "quant_algo" in block:
-        return {"FP8": "fp8", "NVFP4": "nvfp4"}.get(str(block.get("quant_algo")), "mixed")
+        return {"FP8": "fp8", "NVFP4": "nvfp4"}.get(str(block.get("quant_algo")), MIXED)
     if method == "gptq":
         return "gptq-8" if block.get("bits") == 8 else "gptq-4"
     return {"auto_round": "int4", "fbgemm_fp8": "fp8"}.get(method, method)
@@ -68,7 +69,7 @@ def format_of(config: Mapping[str, Any]) -> str:
 
 def _of_groups(groups: Mapping[str, Any]) -> str:
     keys = {_of_group(group) for group in groups.values()}
-    return keys.pop() if len(keys) == 1 else "mixed"
+    return keys.pop() if len(keys) == 1 else MIXED
 
 
 def _of_group(group: Mapping[str, Any]) -> str:

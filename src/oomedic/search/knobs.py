@@ -12,7 +12,8 @@ Changes = Mapping[str, Any]
 _SMALL_BATCH: Final = 2048
 _FEW_REQUESTS: Final = 16
 _LOWER: Final = 0.85
-_HIGHER: Final = 0.95
+HIGHEST: Final = 0.95
+"""The largest share of a card that is proposed; no release has a larger default."""
 
 
 def ladder(config: EngineConfig, wish: Wish, gpu: Gpu) -> Iterator[Changes]:
@@ -25,11 +26,11 @@ def ladder(config: EngineConfig, wish: Wish, gpu: Gpu) -> Iterator[Changes]:
     """
     small = _small(config, wish)
     steps: list[Changes] = [small, {"gpu_memory_utilization": _LOWER}, {**small, "gpu_memory_utilization": _LOWER}]
-    steps += [{**small, "gpu_memory_utilization": _HIGHER}]
-    steps += [{**small, "enforce_eager": True}, {**small, "enforce_eager": True, "gpu_memory_utilization": _HIGHER}]
+    steps += [{**small, "gpu_memory_utilization": HIGHEST}]
+    steps += [{**small, "enforce_eager": True}, {**small, "enforce_eager": True, "gpu_memory_utilization": HIGHEST}]
     if wish.quantized and gpu.fp8:
         cache = {"kv_cache_dtype": "fp8"}
-        steps += [cache, {**cache, **small}, {**cache, **small, "gpu_memory_utilization": _HIGHER}]
+        steps += [cache, {**cache, **small}, {**cache, **small, "gpu_memory_utilization": HIGHEST}]
     tried: list[Changes] = [{}]
     for step in steps:
         changes = {name: value for name, value in step.items() if name not in wish.given.given}
