@@ -85,3 +85,33 @@ def test_the_library_is_as_quick_to_import():
     code = "import sys, oomedic; print([name for name in sys.modules if name.startswith('oomedic.')])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+OPENED = """\
+import json, os, sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+sys.argv = ["oomedic", *sys.argv[1:]]
+from oomedic.entrypoints.cli import main
+main()
+sys.stdout.flush()
+print()
+print(json.dumps(sorted({os.path.basename(path) for path in opened if os.sep + "index" + os.sep in path})))
+"""
+
+
+def read(*words):
+    """The files of the index that a process reads."""
+    command = [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{OPENED}", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def test_english_reads_nothing_of_a_translation():
+    assert read("explain", "OOM401") == ["pages.json"]
+    assert not loaded("explain", "OOM401") & {"babel", "oomedic.entrypoints.help_texts"}
+
+
+def test_another_language_reads_compiled_texts_alone():
+    assert read("explain", "OOM401", "--lang", "pl") == ["headings.pl.json", "help.pl.json", "pages.pl.json"]
+    assert not loaded("explain", "OOM401", "--lang", "pl") & (HEAVY | EXTRAS | NEVER_SO_EARLY | {"babel"})
