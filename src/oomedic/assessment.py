@@ -222,17 +222,21 @@ def _shifted(figure: Figure | None, correction: Bytes | None) -> Figure | None:
 def _fixed_pool(config: EngineConfig, known: Known, total: Figure | None) -> Figure | None:
     """Return the pool where it is given, printed, or follows from the printed one: it takes a larger share in full."""
     fixed = config.integer("kv_cache_memory_bytes")
-    if fixed:
+    changed = known.changed(config)
+    if fixed and (known.pool is None or "kv_cache_memory_bytes" in changed):
         return exactly(fixed, "computed", config.settings["kv_cache_memory_bytes"].where)
     if known.pool is None or known.is_baseline(config) or known.baseline is None:
         return known.pool
-    changed = known.changed(config)
+    if fixed:
+        return known.pool  # nothing but its own setting decides it
     if "max_model_len" in changed and _pool_follows_length(config):
         return None
     if changed <= {"max_model_len"}:
         return known.pool
     before, after = (requested_memory(total, each) for each in (known.baseline, config))
-    if before is None or after is None or not changed <= {"max_model_len", "gpu_memory_utilization"}:
+    if before is None or after is None:
+        return known.pool if config.value("device") == "cpu" else None  # there VLLM_CPU_KVCACHE_SPACE decides it
+    if not changed <= {"max_model_len", "gpu_memory_utilization"}:
         return None
     return known.pool.plus(exactly(after.value - before.value, "computed", config.settings[_SHARE].where))
 

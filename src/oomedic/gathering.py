@@ -49,7 +49,8 @@ class EngineOptions(NamedTuple):
 class Sources(NamedTuple):
     """The material about one life: events, command line, the manifest's engine, the model, and what the user says.
 
-    ``observed`` is what was seen beside the log, ``about`` the pod that it concerns.
+    ``observed`` is what was seen beside the log, ``about`` the pod that it concerns. ``change`` is what shall be
+    different from the run: it outranks what the run printed.
     """
 
     subject: Subject
@@ -60,6 +61,7 @@ class Sources(NamedTuple):
     options: EngineOptions
     observed: "Observed | None" = None
     about: "About | None" = None
+    change: EngineArgs = NOTHING_GIVEN
 
 
 def gather(sources: Sources, catalogue: Catalogue) -> Evidence:
@@ -192,7 +194,7 @@ def given_arguments(sources: Sources) -> EngineArgs:
     The engine's own lines outrank the manifest, whose environment and defaults may never have reached it.
     """
     manifest = sources.workload.arguments if sources.workload else NOTHING_GIVEN
-    return merge(manifest, sources.command, printed_arguments(sources.events))
+    return merge(manifest, sources.command, printed_arguments(sources.events), sources.change)
 
 
 def model_name(args: EngineArgs) -> str | None:

@@ -68,7 +68,7 @@ def _inspected(workload: Workload) -> Result:
 
 def _judge(question: Question, library: Library, life: Life, before: Evidence | None) -> Result:
     evidence = evidence_of(question, library, life)
-    known = _causes(evidence, library.catalogue)
+    known = causes_for(evidence, library.catalogue)
     diagnosis = diagnose(evidence, known)
     plan, patch = None, None
     if before is not None:
@@ -129,7 +129,8 @@ def _compared(evidence: Evidence, diagnosis: Diagnosis, before: Evidence) -> tup
     return evidence._replace(changes=found), diagnosis._replace(findings=findings)
 
 
-def _causes(evidence: Evidence, catalogue: Catalogue) -> tuple[Cause, ...]:
+def causes_for(evidence: Evidence, catalogue: Catalogue) -> tuple[Cause, ...]:
+    """Return the causes that may apply to this evidence."""
     pages = (catalogue.page(code) for code in catalogue.codes())
     known = [(page["module"], tuple(page["arguments"]["reads"])) for page in pages if page["kind"] == "cause"]
     return cause_files.load(relevant(known, evidence.events))

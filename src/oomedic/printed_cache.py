@@ -4,7 +4,7 @@ from bisect import bisect_left
 
 from oomedic.attention import Request
 from oomedic.engine import EngineConfig
-from oomedic.figure import Figure
+from oomedic.figure import Figure, between
 from oomedic.known import Known, PrintedCache
 from oomedic.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
 from oomedic.units import Bytes
@@ -33,6 +33,9 @@ def plan_of(known: Known, available: Figure | None, config: EngineConfig) -> KvP
     return KvPlan(available.value, longest // size, size, tokens, available.value / needed, needed, longest, fits)
 
 
+_LARGEST_POOL = 2**50
+"""No card has as much: where the search for a pool of printed tokens ends."""
+
 _SAME_NEED = frozenset({"max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"})
 """Settings that do not change what one request needs."""
 
@@ -44,8 +47,10 @@ def sharpened(known: Known, cut: Layout, request: Request, rules: PlanRules) -> 
     that size could hold exactly these.
     """
     pool, tokens = known.pool, known.tokens
-    if pool is None or not cut.bytes_per_block:
+    if not cut.bytes_per_block:
         return pool
+    if pool is None:
+        return None if tokens is None else _of_tokens(tokens, cut, request, rules)
     if tokens is None:
         longest = known.cache.longest if known.cache else None
         return pool if longest is None else _by_the_longest(pool, cut, request._replace(length=longest), rules)
@@ -57,6 +62,16 @@ def sharpened(known: Known, cut: Layout, request: Request, rules: PlanRules) -> 
     least = max(pool.low, possible[index] * block)
     most = min(pool.high, (possible[index] + 1) * block - 1)
     return pool._replace(value=min(max(pool.value, least), most), low=least, high=most)
+
+
+def _of_tokens(tokens: int, cut: Layout, request: Request, rules: PlanRules) -> Figure | None:
+    """Return the pool that holds exactly the printed tokens, where the log tells no size of it; None if none does."""
+    block = cut.bytes_per_block
+    possible = range(_LARGEST_POOL // block + 1)
+    index = bisect_left(possible, tokens, key=lambda blocks: _tokens_of(cut, blocks, request, rules))
+    if index == len(possible) or _tokens_of(cut, index, request, rules) != tokens:
+        return None
+    return between(index * block, index * block, (index + 1) * block - 1, "printed", "printed tokens")
 
 
 def _by_the_longest(pool: Figure, cut: Layout, longest: Request, rules: PlanRules) -> Figure:

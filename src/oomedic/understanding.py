@@ -7,7 +7,7 @@ from oomedic.catalogue import Catalogue
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence, Subject
 from oomedic.gathering import EngineOptions, Sources, gather, given_arguments, model_name, quantization_given
-from oomedic.given import NOTHING_GIVEN
+from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.known_models import Resolved, resolve
 from oomedic.lives import split_lives
 from oomedic.question import Library, Log, Manifest, Question
@@ -87,8 +87,8 @@ def workloads_of(manifests: Sequence[Manifest], catalogue: Catalogue) -> Iterato
     yield from (reading.workload for reading in read_manifests(files, catalogue.arguments))
 
 
-def evidence_of(question: Question, library: Library, life: Life) -> Evidence:
-    """Put together all that is known of one life.
+def evidence_of(question: Question, library: Library, life: Life, change: EngineArgs = NOTHING_GIVEN) -> Evidence:
+    """Put together all that is known of one life, with a ``change`` as if it had been given so.
 
     Raises:
         UnknownName: for a GPU that the user named.
@@ -102,6 +102,7 @@ def evidence_of(question: Question, library: Library, life: Life) -> Evidence:
         question.options,
         life.observed,
         life.about,
+        change,
     )
     evidence = gather(sources._replace(model=_model(question, sources, library)), library.catalogue)
     return evidence._replace(logged=life.logged, remarks=life.remarks)

@@ -24,6 +24,7 @@ from oomedic.sources.compression import decompressed
 from oomedic.sources.files import open_log, read_checkpoint, read_manifest
 from oomedic.sources.hub import from_environment
 from oomedic.sources.languages import asked_for, page_words
+from oomedic.sweep import read_sweep
 from oomedic.units import parse_size
 
 if TYPE_CHECKING:
@@ -85,8 +86,10 @@ def diagnose(
 
 
 def budget(
-    command: Command,
+    command: Command = (),
     *,
+    from_log: Text | None = None,
+    sweep: Mapping[str, Sequence[object]] | None = None,
     gpu: str | Sequence[str] | None = None,
     vllm: str | Sequence[str] | None = None,
     gpu_count: int | None = None,
@@ -97,10 +100,12 @@ def budget(
     env: Mapping[str, str] | None = None,
     offline: bool = False,
 ) -> Report:
-    """Compute where the memory goes, for each card and release asked for.
+    """Compute where the memory goes, for each card, release and combination of swept values asked for.
 
     Args:
-        command: what the container runs.
+        command: what the container runs; with ``from_log`` only what shall be different from that run.
+        from_log: the log of a run, whose printed figures hold.
+        sweep: arguments by vLLM's names, each with its values: ``{"max_model_len": [4096, "32k"]}``.
         gpu: the card's name, or several.
         vllm: the release, or several.
         gpu_count: cards of the pod; default: as many as the command needs.
@@ -121,8 +126,13 @@ def budget(
         weights=_size(weights, "weights"),
         kv_cache_memory=_size(kv_cache_memory, "kv_cache_memory"),
     )
-    question = Question((), (), _command(command, model, catalogue, env or {}), options, _checkpoint(model))
-    return compute_budget(question, _library(catalogue, offline=offline), _several(gpu), _several(vllm))
+    logs = () if from_log is None else (_log(from_log, 1),)
+    question = Question(logs, (), _command(command, model, catalogue, env or {}), options, _checkpoint(model))
+    swept = [
+        read_sweep(f"{name}={','.join(map(str, values))}", catalogue.arguments)
+        for name, values in (sweep or {}).items()
+    ]
+    return compute_budget(question, _library(catalogue, offline=offline), _several(gpu), _several(vllm), swept)
 
 
 def plan(

@@ -154,6 +154,14 @@ def _diagnose(parser: argparse.ArgumentParser) -> None:
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from-log",
+        metavar="FILE",
+        help="the log of a run: its figures hold, and after -- stands what shall be different",
+    )
+    parser.add_argument(
+        "--sweep", action="append", default=[], metavar="ARG=V,V…", help="an argument's values in turn, as a table"
+    )
     _engine(parser)
     _common(parser)
 

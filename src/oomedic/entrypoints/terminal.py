@@ -59,6 +59,19 @@ def show_instances(report: "Report", options: "Namespace") -> None:
         write(as_text(report, phrases, Pen(colour=colours(options)), quiet=options.quiet))
 
 
+def show_comparison(report: "Report", options: "Namespace", facts: "Catalogue") -> None:
+    """Write several budgets side by side; with -v, or for programs, each in full."""
+    if options.output in {"json", "yaml"} or options.verbose:
+        show(report, options, facts)
+        return
+    from oomedic.reports.comparison import as_markdown, as_text  # only for people
+    from oomedic.reports.draw import Pen
+
+    phrases = phrasebook(options)
+    markdown = options.output == "markdown"
+    write(as_markdown(report, phrases) if markdown else as_text(report, phrases, Pen(colour=colours(options))))
+
+
 def as_data(value: "Any", form: str) -> str:
     """Return plain values as JSON or YAML."""
     if form == "yaml":

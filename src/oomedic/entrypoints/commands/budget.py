@@ -1,11 +1,12 @@
-"""oomedic budget: where the GPU's memory goes, computed for one or several releases and cards."""
+"""oomedic budget: where the GPU's memory goes, computed for one or several releases, cards and values of arguments."""
 
 from typing import TYPE_CHECKING
 
 from oomedic.budgeting import compute_budget
 from oomedic.entrypoints.commands.asking import engine_args, engine_options, given_checkpoint, library
-from oomedic.entrypoints.terminal import catalogue, show
+from oomedic.entrypoints.terminal import catalogue, show, show_comparison
 from oomedic.question import Question
+from oomedic.sweep import read_sweep
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,8 +20,16 @@ def run(options: "Namespace") -> int:
         options=engine_options(options),
         checkpoint=given_checkpoint(options),
     )
+    if options.from_log:
+        from oomedic.sources.files import open_log  # only where a run is changed
+
+        question = question._replace(logs=(open_log(options.from_log),))
     gpus = options.gpu.split(",") if options.gpu else ()
     versions = options.vllm.split(",") if options.vllm else ()
-    report = compute_budget(question, library(options, facts), gpus, versions)
-    show(report, options, facts)
+    sweep = [read_sweep(text, facts.arguments) for text in options.sweep]
+    report = compute_budget(question, library(options, facts), gpus, versions, sweep)
+    if len(report.results) > 1:
+        show_comparison(report, options, facts)
+    else:
+        show(report, options, facts)
     return 0

@@ -1,0 +1,43 @@
+"""Values of an argument that are tried in turn."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from oomedic.argument_table import ArgumentTable
+from oomedic.arguments import Given, read_argv, words_of
+from oomedic.errors import UnknownName, UsageError
+
+Sweep = Sequence[tuple[str, Sequence[Given]]]
+"""Arguments by vLLM's names, each with the values that it takes in turn."""
+
+_MOST: Final = 200
+
+
+def read_sweep(text: str, table: ArgumentTable) -> tuple[str, tuple[Given, ...]]:
+    """Read ``max_model_len=4k,8k,16k``: each value as the engine's command line reads it.
+
+    Raises:
+        UsageError: ``sweep-unreadable`` or ``sweep-too-long``.
+        UnknownName: ``argument-unknown``.
+    """
+    name, separator, values = text.partition("=")
+    flag = f"--{name.strip().lstrip('-').replace('_', '-')}"
+    parts = [value.strip() for value in values.split(",") if value.strip()]
+    if not name.strip() or not separator or not parts:
+        raise UsageError("sweep-unreadable", text=text)
+    if len(parts) > _MOST:
+        raise UsageError("sweep-too-long", text=name, number=len(parts), limit=_MOST)
+    if table.find(flag) is None:
+        raise UnknownName("argument-unknown", name=name, nearest=_nearest(flag, table))
+    read = [read_argv(words_of(f"{flag}={part}"), table, "--sweep") for part in parts]
+    unread = [part for part, given in zip(parts, read, strict=True) if given.problems or not given.given]
+    if unread:
+        raise UsageError("sweep-unreadable", text=f"{name}={unread[0]}")
+    found = [next(iter(given.given.items())) for given in read]
+    return found[0][0], tuple(given for _, given in found)
+
+
+def _nearest(flag: str, table: ArgumentTable) -> tuple[str, ...]:
+    from difflib import get_close_matches  # only a name that is wrong needs it
+
+    return tuple(get_close_matches(flag, table.flags(), n=3, cutoff=0.5))
