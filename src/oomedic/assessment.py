@@ -220,25 +220,30 @@ def _shifted(figure: Figure | None, correction: Bytes | None) -> Figure | None:
 
 
 def _fixed_pool(config: EngineConfig, known: Known, total: Figure | None) -> Figure | None:
-    """Return the pool where it is given, printed, or follows from the printed one: it takes a larger share in full."""
+    """Return the pool where it is given, printed, or follows from the printed one."""
     fixed = config.integer("kv_cache_memory_bytes")
-    changed = known.changed(config)
-    if fixed and (known.pool is None or "kv_cache_memory_bytes" in changed):
+    if fixed and (known.pool is None or "kv_cache_memory_bytes" in known.changed(config)):
         return exactly(fixed, "computed", config.settings["kv_cache_memory_bytes"].where)
-    if known.pool is None or known.is_baseline(config) or known.baseline is None:
+    if fixed or known.pool is None or known.is_baseline(config) or known.baseline is None:
         return known.pool
-    if fixed:
-        return known.pool  # nothing but its own setting decides it
+    shares = tuple(requested_memory(total, each) for each in (known.baseline, config))
+    return _pool_after(known.pool, shares, known.changed(config), config)
+
+
+def _pool_after(
+    pool: Figure, shares: Sequence[Figure | None], changed: frozenset[str], config: EngineConfig
+) -> Figure | None:
+    """Return the printed pool after a change that only moves its size in full, None where the parts decide anew."""
+    before, after = shares
     if "max_model_len" in changed and _pool_follows_length(config):
         return None
     if changed <= {"max_model_len"}:
-        return known.pool
-    before, after = (requested_memory(total, each) for each in (known.baseline, config))
+        return pool
     if before is None or after is None:
-        return known.pool if config.value("device") == "cpu" else None  # there VLLM_CPU_KVCACHE_SPACE decides it
+        return pool if config.value("device") == "cpu" else None  # there VLLM_CPU_KVCACHE_SPACE decides it
     if not changed <= {"max_model_len", "gpu_memory_utilization"}:
         return None
-    return known.pool.plus(exactly(after.value - before.value, "computed", config.settings[_SHARE].where))
+    return pool.plus(exactly(after.value - before.value, "computed", config.settings[_SHARE].where))
 
 
 def _pool_follows_length(config: EngineConfig) -> bool:
