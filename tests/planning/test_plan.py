@@ -120,6 +120,8 @@ MARKS = {
         "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):   0%|          | 0/67 [00:00<?, ?it/s]",
     ],
 }
+AFTER_THE_CHECK = ("graph_capture", "sampler_warmup")
+"""One request fitted: 28,912 tokens are printed."""
 MARKS["sampler_warmup"] = [*MARKS["graph_capture"], "Graph capturing finished in 21 secs, took 0.50 GiB"]
 
 
@@ -134,7 +136,7 @@ def crashes(draw):
     given_values = {
         "model": model,
         "gpu_memory_utilization": share,
-        "max_model_len": draw(st.sampled_from([2048, 8192, 65536])),
+        "max_model_len": draw(st.sampled_from([2048, 8192] if phase in AFTER_THE_CHECK else [2048, 8192, 65536])),
         "max_num_seqs": draw(st.sampled_from([8, 256, 1024])),
     }
     total = CARDS[card]
@@ -159,7 +161,7 @@ def crashes(draw):
     return lines, draw(st.sampled_from([card, None]))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(crashes())
 def test_a_generated_crash_gets_no_plan_that_harms(crash):
     lines, card = crash
