@@ -15,7 +15,7 @@ LISTS = ("helps", "worsens", "useless")
 
 def as_text(page: Page, pen: Pen, words: Mapping[str, str] | None = None) -> str:
     """Return the page for a terminal; ``words`` are its headings in another language than English."""
-    lines = [pen.paint(f"{page['code']} {page['name']}", "bold"), "", page["title"], "", page["intro"]]
+    lines = [pen.paint(f"{page['code']} {page['name']}", "bold"), *_opening(page)]
     for heading, body in page["sections"].items():
         lines += ["", pen.paint(_word(heading, words), "bold"), body]
     return "\n".join([*lines, *_helps(page, words)]) + "\n"
@@ -23,10 +23,15 @@ def as_text(page: Page, pen: Pen, words: Mapping[str, str] | None = None) -> str
 
 def as_markdown(page: Page, words: Mapping[str, str] | None = None) -> str:
     """Return the page as Markdown; ``words`` as in ``as_text``."""
-    lines = [f"# {page['code']} {page['name']}", "", page["title"], "", page["intro"]]
+    lines = [f"# {page['code']} {page['name']}", *_opening(page)]
     for heading, body in page["sections"].items():
         lines += ["", f"## {_word(heading, words)}", "", body]
     return "\n".join([*lines, *_helps(page, words)]) + "\n"
+
+
+def _opening(page: Page) -> list[str]:
+    """Return what stands before the first heading: the title, and an introduction where there is one."""
+    return [line for text in (page["title"], page["intro"]) if text for line in ("", text)]
 
 
 def _helps(page: Page, words: Mapping[str, str] | None) -> list[str]:
