@@ -122,6 +122,16 @@ def test_the_end_of_the_log_that_a_status_keeps_is_read_where_no_log_is_at_hand(
     assert found[0].where.endswith("terminated.message")
 
 
+def test_a_program_that_is_not_in_the_image_is_told_by_the_runtime_whether_there_is_a_log_or_not(signatures):
+    message = 'OCI runtime create failed: exec: "vllm": executable file not found in $PATH: unknown'
+    about = About(pod(end("StartError", 128, message)))
+    found = events(signatures, about)
+    assert [event.signature for event in found][-1] == "container_ended"
+    assert len(found) > 1
+    assert found[0].kind == "error"
+    assert tuple(log_of_status(about, signatures)) == ()
+
+
 def test_other_containers_of_the_pod_are_not_the_engine(signatures):
     sidecar = ContainerState("proxy", "pod.yaml:x", ends=(end("OOMKilled", 137),))
     both = pod(end("Error", 1))._replace(containers=(*pod(end("Error", 1)).containers, sidecar))

@@ -77,7 +77,8 @@ def log_of_status(about: About, signatures: Signatures) -> Iterator[Event]:
     """Yield what the end of a log says that the kubelet keeps as a container's message, where no log is at hand."""
     for container in _containers(about):
         for end in container.ends:
-            yield from _read(signatures, end.message or "", f"{end.where}.message", only_telling=False)
+            if end.reason not in _NOT_STARTED:
+                yield from _read(signatures, end.message or "", f"{end.where}.message", only_telling=False)
 
 
 def _of_pod(about: About, signatures: Signatures) -> Iterator[Event]:
@@ -89,6 +90,8 @@ def _of_pod(about: About, signatures: Signatures) -> Iterator[Event]:
     for container in _containers(about):
         yield from _of_waiting(container, signatures)
         for end in container.ends:
+            if end.reason in _NOT_STARTED:  # its message is the runtime's, not the log's
+                yield from _read(signatures, end.message or "", f"{end.where}.message")
             yield _of_end(container, end)
     if pod.message:
         yield from _read(signatures, pod.message, f"{pod.where}.message")
