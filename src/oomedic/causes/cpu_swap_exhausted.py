@@ -42,7 +42,7 @@ Says
 ----
 summary: Requests that were set back no longer fit into the swap space in host memory.
 why: The KV cache overflowed first: too many or too long requests ran at once.
-preempted: {count} requests had been set back before.
+preempted: {count} {count:plural request|requests} had been set back before.
 """
 
 from oomedic.cause import cause

@@ -41,7 +41,7 @@ Says
 summary: The engine was told to use {world} GPUs, but it sees {gpus}.
 cores: The engine was told to use {world} ranks on the CPU; there are fewer places to bind them to.
 summary-unknown: The engine was told to use more GPUs than it sees.
-manifest: The pod asks for {requested} GPUs.
+manifest: The pod asks for {requested} {requested:plural GPU|GPUs}.
 """
 
 from oomedic.cause import cause

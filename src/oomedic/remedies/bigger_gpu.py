@@ -14,9 +14,9 @@ When something else holds the memory, or a setting asks for more than any card o
 
 Says
 ----
-cost: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand; the pod must be scheduled there and request {gpus} GPUs.
-cost-reserved: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand, where capacity is rare: plan for a reservation or a Capacity Block. The pod must request {gpus} GPUs.
-cost-unpriced: Another kind of node, with {memory:gib} on each GPU, to be had in Capacity Blocks only; the pod must be scheduled there and request {gpus} GPUs.
+cost: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand; the pod must be scheduled there and request {gpus} {gpus:plural GPU|GPUs}.
+cost-reserved: Another kind of node, with {memory:gib} on each GPU: {price:.2f} USD per hour on demand, where capacity is rare: plan for a reservation or a Capacity Block. The pod must request {gpus} {gpus:plural GPU|GPUs}.
+cost-unpriced: Another kind of node, with {memory:gib} on each GPU, to be had in Capacity Blocks only; the pod must be scheduled there and request {gpus} {gpus:plural GPU|GPUs}.
 step: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {tensor}
 step-stages: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {tensor} --pipeline-parallel-size {pipeline}
 """

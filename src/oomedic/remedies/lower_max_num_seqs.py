@@ -16,7 +16,7 @@ smaller.
 
 Says
 ----
-cost: At most {after} requests run at once; further ones wait.
+cost: At most {after} {after:plural request runs|requests run} at once; further ones wait.
 """
 
 from collections.abc import Iterator

@@ -15,7 +15,7 @@ For model classes that do not support it, and when a single stage does not fit.
 
 Says
 ----
-cost: The model runs as {stages} stages one after the other, each on {ranks} GPUs: single requests get no faster.
+cost: The model runs as {stages} stages one after the other, each on {ranks} {ranks:plural GPU|GPUs}: single requests get no faster.
 """
 
 from collections.abc import Iterator
