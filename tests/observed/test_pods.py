@@ -131,6 +131,17 @@ def test_a_described_pod_is_an_object_again_that_the_reader_of_manifests_takes()
     }
 
 
+def test_a_message_of_several_lines_hides_nothing_that_follows_it():
+    text = (SAMPLES / "describe-pod.txt").read_text(encoding="utf-8")
+    log = "INFO 10-12 09:05:12 [x.py:1] vLLM API server version 0.11.0\nValueError: No available memory: x\n  deeper\n"
+    quoted = text.replace("      Exit Code:    137", f"      Message:      {log}      Exit Code:    137")
+    (pod,) = read_description(quoted, "d.txt").observed.pods
+    (end,) = pod.containers[0].ends
+    assert (end.exit_code, end.ran_s) == (137, 31)
+    assert end.message.splitlines() == [line.strip() for line in log.splitlines()]
+    assert pod.containers[0].restarts == 5
+
+
 def test_several_descriptions_in_one_file_are_taken_apart():
     text = (SAMPLES / "describe-pod.txt").read_text(encoding="utf-8")
     node = (SAMPLES / "describe-node.txt").read_text(encoding="utf-8")

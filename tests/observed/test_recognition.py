@@ -48,6 +48,22 @@ def test_the_excerpt_of_every_recorded_crash_is_a_log_or_a_description(crash_cas
     assert kinds <= {"log", "nvidia-smi"}
 
 
+ENGINE = "INFO 10-12 09:05:12 [api_server.py:1839] vLLM API server version 0.11.0\n"
+
+
+@pytest.mark.parametrize("name", ["nvidia-smi.txt", "events.txt", "describe-pod.txt"])
+def test_a_log_that_follows_something_else_in_one_file_is_a_log(name):
+    text = (SAMPLES / name).read_text(encoding="utf-8")
+    assert kind_of_file("x", text + ENGINE) == "log"
+
+
+def test_a_description_that_quotes_the_end_of_a_log_stays_one():
+    text = (SAMPLES / "describe-pod.txt").read_text(encoding="utf-8")
+    assert (
+        kind_of_file("x", text.replace("      Exit Code:", f"      Message:  {ENGINE}      Exit Code:")) == "describe"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -15,6 +15,8 @@ from oomedic.observed.kube_events import rows_of_description
 from oomedic.observed.outline import Entry, outline
 from oomedic.observed.pods import pod_state
 
+_MESSAGE: Final = re.compile(r"(\s{2,20})Message:\s")
+_LONGEST_MESSAGE: Final = 200
 _NAME: Final = re.compile(r"Name:\s+\S")
 _PRESSURE: Final = re.compile(r"(\w+Pressure)\s+True\b")
 
@@ -29,7 +31,7 @@ class Described(NamedTuple):
 def read_description(text: str, path: str) -> Described:
     """Read descriptions of pods, nodes and what owns pods; several may follow each other."""
     observed, pods = Observed(), []
-    for lines, first in _objects(text.splitlines()):
+    for lines, first in _objects(_with_messages_indented(text.splitlines())):
         entries = outline(lines, first)
         found = {entry.key: entry for entry in entries}
         observed = observed.plus(Observed(happened=_happened(found.get("Events"), lines, path, first)))
@@ -47,6 +49,21 @@ def _objects(lines: Sequence[str]) -> Iterator[tuple[Sequence[str], int]]:
     starts = [number for number, line in enumerate(lines) if _NAME.match(line)] or [0]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         yield lines[start:end], start + 1
+
+
+def _with_messages_indented(lines: Sequence[str]) -> list[str]:
+    """Move the further lines of a container's message to the right: kubectl prints them as they are, at the left."""
+    mended = list(lines)
+    for number, line in enumerate(lines):
+        message = _MESSAGE.match(line)
+        if message is None:
+            continue
+        ended = re.compile(rf"{message[1]}(?:Exit Code|Signal|Started|Finished):")
+        following = lines[number + 1 : number + 1 + _LONGEST_MESSAGE]
+        length = next((place for place, later in enumerate(following) if ended.match(later)), 0)
+        for place in range(number + 1, number + 1 + length):
+            mended[place] = f"{message[1]}  {lines[place]}"
+    return mended
 
 
 def _happened(events: Entry | None, lines: Sequence[str], path: str, first: int) -> tuple[Happening, ...]:

@@ -24,6 +24,9 @@ _SMI: Final = (
 )
 _SMI_WORDS: Final = ("NVIDIA", "NVSMI", "UUID: GPU-", "memory", "NVML", "| ")
 _DCGM: Final = r"(?m)^DCGM_FI_\w{1,60}\{"
+_ENGINE_LINE: Final = (
+    r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d |Traceback \(most recent call last\)|vLLM API server version"
+)
 _LOGGED: Final = r"\b(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)\b"
 _NEAR: Final = 4000
 
@@ -47,8 +50,11 @@ def _is_dcgm(text: str) -> bool:
 
 
 def _is_nvidia_smi(text: str) -> bool:
+    """Tell nvidia-smi's output from the log of a container that printed it before it started the engine."""
     near = text[:_NEAR]
-    return any(word in near for word in _SMI_WORDS) and re.search(_SMI, near) is not None
+    if not any(word in near for word in _SMI_WORDS) or re.search(_SMI, near) is None:
+        return False
+    return re.search(_ENGINE_LINE, text) is None
 
 
 def _holds_objects(text: str) -> bool:
@@ -76,11 +82,16 @@ def _kinds(text: str) -> set[str]:
 
 
 def _is_events(text: str) -> bool:
-    return "LAST SEEN" in text[:_NEAR] and re.search(_EVENTS, text[:_NEAR]) is not None
+    if "LAST SEEN" not in text[:_NEAR] or re.search(_EVENTS, text[:_NEAR]) is None:
+        return False
+    return re.search(_ENGINE_LINE, text) is None
 
 
 def _is_description(text: str) -> bool:
-    return re.match(_DESCRIBED, text) is not None and re.search(_SECTION, text) is not None
+    """Tell a description, which may quote the end of a log, from one that a log follows in the same file."""
+    if re.match(_DESCRIBED, text) is None or re.search(_SECTION, text) is None:
+        return False
+    return re.search(_ENGINE_LINE, text[max(0, text.find("\nEvents:")) :]) is None or "\nEvents:" not in text
 
 
 _RECOGNISED: Final[tuple[tuple[FileKind, Callable[[str], bool]], ...]] = (
