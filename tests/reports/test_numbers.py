@@ -1,5 +1,8 @@
 """Figures with the signs of a language, and the form of a word beside a number: 1 pod, 2 pody, 5 podów."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from oomedic.claim import claim
@@ -71,3 +74,15 @@ def test_where_a_figure_comes_from_is_named_in_the_language_and_files_are_not():
     assert phrases.named("gpus.toml:NVIDIA L4 x command line") == "gpus.toml:NVIDIA L4 x wiersz poleceń"
     assert phrases.named("graphs:35, shifted to the run") == "graphs:35, przesunięte"
     assert phrases.named("log:412") == "log:412"
+
+
+REPORTS = Path(__file__).parents[2] / "src/oomedic/reports"
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.py")), ids=lambda path: path.stem)
+def test_no_report_writes_a_figure_past_the_language(path):
+    """``f"{size:.2f}"`` has a point in every language; Phrasebook.number has the language's own sign."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    formats = [node.format_spec for node in ast.walk(tree) if isinstance(node, ast.FormattedValue) and node.format_spec]
+    written = {part.value for each in formats for part in each.values if isinstance(part, ast.Constant)}
+    assert path.stem == "phrases" or not {form for form in written if "." in form or "," in form}

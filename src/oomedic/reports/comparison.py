@@ -65,8 +65,9 @@ def _row(result: Result, phrases: Phrasebook) -> Iterator[str]:
     yield "–" if budget is None or budget.left is None else phrases.size(budget.left.value)
     kv = result.assessment.kv if result.assessment else None
     holds = kv is not None and kv.fits
-    yield f"{kv.tokens:,}" if kv is not None and holds and kv.tokens is not None else "–"
-    yield f"{kv.max_concurrency:.2f}" if kv is not None and holds and kv.max_concurrency is not None else "–"
+    yield phrases.number(kv.tokens, ",") if kv is not None and holds and kv.tokens is not None else "–"
+    at_once = kv.max_concurrency if kv is not None and holds else None
+    yield phrases.number(at_once, ".2f") if at_once is not None else "–"
 
 
 def _outcome(result: Result, phrases: Phrasebook) -> str:
