@@ -111,7 +111,7 @@ class Follower:
         if diagnosis is None or not diagnosis.findings:
             return Ended(Verdict("crashes", tuple(because)), report)
         first = diagnosis.findings[0]
-        because.append(claim("rollout.cause", code=first.code, says=self._phrases.say(first.because[0])))
+        because += [claim("rollout.cause", code=first.code, name=first.name), first.because[0]]
         if first.code.startswith("OOM"):
             return Ended(Verdict("still-oom", tuple(because)), report)
         return Ended(Verdict("probe-kill" if first.code == "POD101" else "crashes", tuple(because)), report)
