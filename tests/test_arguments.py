@@ -67,8 +67,6 @@ def messages(args):
         ("-cc.level 3", "compilation_config", {"level": 3}),
         ("--enforce-eager", "enforce_eager", True),
         ("--no-enforce-eager", "enforce_eager", False),
-        ("--enable-chunked-prefill=false", "enable_chunked_prefill", False),
-        ("--enable-chunked-prefill True", "enable_chunked_prefill", True),
         ("--no-enable-prefix-caching", "enable_prefix_caching", False),
         ("--limit-mm-per-prompt '{\"image\": 5}'", "limit_mm_per_prompt", {"image": 5}),
         ("--limit-mm-per-prompt image=5,video=1", "limit_mm_per_prompt", {"image": 5, "video": 1}),
@@ -85,6 +83,23 @@ def test_every_spelling_that_vllm_takes_is_read(written, name, value):
     args = read(f"vllm serve org/model {written}")
     assert values(args) == {name: value, "model": "org/model"}
     assert (args.unknown, args.problems) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "instead"),
+    [
+        ("--enable-chunked-prefill=false", False, "--no-enable-chunked-prefill"),
+        ("--enable_chunked_prefill=true", True, "--enable-chunked-prefill"),
+        ("--enable-chunked-prefill True", True, "--enable-chunked-prefill"),
+        ("--no-enable-chunked-prefill=true", False, "--no-enable-chunked-prefill"),
+    ],
+)
+def test_a_switch_with_a_value_is_read_and_the_spelling_that_newer_releases_take_is_told(written, value, instead):
+    args = read(f"vllm serve org/model {written} --seed 1")
+    assert values(args) == {"enable_chunked_prefill": value, "model": "org/model", "seed": 1}
+    (problem,) = args.problems
+    assert (problem.message, problem.parameters["instead"]) == ("arguments.switch-with-value", instead)
+    assert problem.parameters["since"] == "0.8.5", "the release in which the switch became argparse's own"
 
 
 def test_dotted_keys_of_one_object_are_joined():

@@ -131,7 +131,7 @@ def test_the_command_line_says_it_in_text_and_json(tmp_path, capsys):
         r"max_model_len 8192 → 32768 needs \d\.\d\d GiB more KV cache than is left", capsys.readouterr().out
     )
     main([*words, "-o", "json"])
-    notes = json.loads(capsys.readouterr().out)["results"][0]["notes"]
-    assert [note["parameters"]["argument"] for note in notes if note["message"] == "before.broke-cache"] == [
-        "max_model_len"
-    ]
+    finding = json.loads(capsys.readouterr().out)["results"][0]["diagnosis"]["findings"][0]
+    assert finding["code"] == "OOM401"
+    said = [claim for claim in finding["because"] if claim["message"] == "before.broke-cache"]
+    assert [claim["parameters"]["argument"] for claim in said] == ["max_model_len"]

@@ -54,6 +54,16 @@ def _outcome(evidence: Evidence, diagnosis: Diagnosis | None) -> tuple[Outcome, 
     logged = any(event.source is None for event in evidence.events)
     if not logged and evidence.refused is not None and evidence.refused.slug in _REFUSED_BY_THE_ENGINE:
         return "crashes", "computed", "config_validation"
+    return _computed(evidence, diagnosis, logged=logged)
+
+
+def _computed(
+    evidence: Evidence, diagnosis: Diagnosis | None, *, logged: bool
+) -> tuple[Outcome, OutcomeOrigin, str | None]:
+    """Return what is foreseen: by the engine's own rules, else by the arithmetic."""
+    foreseen = diagnosis.findings[0] if diagnosis is not None and diagnosis.findings else None
+    if foreseen is not None and foreseen.confidence != "possible":
+        return "crashes", "computed", foreseen.phase
     if logged or evidence.assessment is None:
         return "unknown", "computed", None
     return evidence.assessment.outcome, "computed", evidence.assessment.phase

@@ -156,7 +156,7 @@ class _Reader:
     def _take(self, match: Match, word: Word, flag: str, path: str, value: str | None) -> None:
         """Take the value of a recognised flag, from the word itself (``value``) or from those that follow."""
         argument = match.argument
-        where = word.where or self.where
+        where, first = word.where or self.where, self.at
         values = [word._replace(text=value)] if value is not None else self._values(argument, dotted=bool(path))
         if not values:
             self._problem("arguments.without-value", word, flag=flag)
@@ -176,9 +176,19 @@ class _Reader:
             shown = "***" if argument.secret else redact(" ".join(texts))[:_SHOWN]
             self._problem("arguments.unreadable", word, flag=flag, value=shown, kind=argument.kind)
             return
+        if argument.kind == "flag" and (value is not None or self.at > first):
+            self._switch_with_value(argument, word, flag, on=bool(read) != match.negated)
         if match.negated:
             read = not read
         self._keep(argument.name, Given("***" if argument.secret else without_secrets("", read), where, flag))
+
+    def _switch_with_value(self, argument: Argument, word: Word, flag: str, *, on: bool) -> None:
+        """Remember a switch that was given a value: no release takes that that knows ``--no-…`` of it."""
+        if argument.no_since is None:
+            self._problem("arguments.switch-without-values", word, flag=flag)
+            return
+        instead = argument.flags[0] if on else f"--no-{argument.flags[0].removeprefix('--')}"
+        self._problem("arguments.switch-with-value", word, flag=flag, instead=instead, since=argument.no_since)
 
     def _take_dotted(self, argument: Argument, path: str, text: str, given: Given) -> None:
         before = self.dotted.get(argument.name)

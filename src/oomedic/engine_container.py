@@ -9,7 +9,7 @@ from oomedic.arguments import EngineArgs, Given, read_argv
 from oomedic.claim import Claim, claim
 from oomedic.command import CommandLine, place_of
 from oomedic.devices import Devices
-from oomedic.engine_kinds import engine_of_image, version_of_image
+from oomedic.engine_kinds import engine_of_image, server_of, version_of_image
 from oomedic.hints import model_hint, offload, quantization_hint
 from oomedic.home import Home
 from oomedic.knobs import dead_knobs, read_knobs
@@ -120,6 +120,7 @@ def read_engine(found: KubeObject, template: PodTemplate, candidate: Candidate, 
         engine=engine,
         engine_version=version_of_image(candidate.image or ""),
         image=candidate.image,
+        server=server_of(candidate.command.words, candidate.image or ""),
         model=model,
         served_name=_served_name(arguments),
         arguments=arguments,

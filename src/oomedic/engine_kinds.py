@@ -44,6 +44,14 @@ _BUILT_IN: Final = r"vllm[_-]?v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)"
 _ONLY_VLLM: Final = frozenset(("max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"))
 
 
+_SERVERS: Final = (
+    ("huggingfaceserver", r"huggingfaceserver$"),
+    ("dynamo", r"dynamo\.vllm$"),
+    ("kaito", r"inference_api\.py$"),
+)
+"""Programs that take vLLM's arguments beside their own, and start vLLM."""
+
+
 class Running(NamedTuple):
     """An engine that was recognised; ``program`` where its command line shows the first argument."""
 
@@ -61,6 +69,13 @@ def engine_of_command(words: tuple[Word, ...]) -> Running | None:
             if re.fullmatch(_PROGRAM, word.text) and re.search(pattern, word.text):
                 return Running(engine, Program(engine, index + 1))
     return None
+
+
+def server_of(words: tuple[Word, ...], image: str) -> str | None:
+    """Return the program around vLLM that reads the arguments, None where vLLM does so itself."""
+    name = image.partition("@")[0]
+    texts = [*(word.text for word in words), name, name.rpartition(":")[0]]
+    return next((name for name, pattern in _SERVERS for text in texts if re.search(pattern, text)), None)
 
 
 def engine_of_image(image: str) -> str | None:

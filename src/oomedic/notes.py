@@ -19,6 +19,6 @@ def _release(evidence: Evidence) -> Iterator[Claim]:
 
 
 def _arguments(evidence: Evidence) -> Iterator[Claim]:
-    if evidence.arguments.unknown:
+    if evidence.arguments.unknown and (evidence.workload is None or evidence.workload.server is None):
         yield claim("notes.arguments-unknown", flags=evidence.arguments.unknown)
     yield from evidence.arguments.problems

@@ -69,7 +69,7 @@ def _inspected(workload: Workload) -> Result:
 def _judge(question: Question, library: Library, life: Life, before: Evidence | None) -> Result:
     evidence = evidence_of(question, library, life)
     known = causes_for(evidence, library.catalogue)
-    diagnosis = diagnose(evidence, known)
+    diagnosis = _diagnosed(evidence, known, library.catalogue)
     plan, patch = None, None
     if before is not None:
         evidence, diagnosis = _compared(evidence, diagnosis, before)
@@ -80,6 +80,19 @@ def _judge(question: Question, library: Library, life: Life, before: Evidence | 
         patch = _patch(plan, question.manifests, life.workload, library.catalogue)
     result = result_of(evidence, diagnosis, plan, patch)
     return result._replace(placement=_placement(evidence, question, library))
+
+
+def _diagnosed(evidence: Evidence, known: Sequence[Cause], catalogue: Catalogue) -> Diagnosis:
+    """Ask the causes; where nothing has run yet, the engine's rules and the arithmetic tell what would be found."""
+    found = diagnose(evidence, known)
+    if evidence.events:
+        return found
+    from oomedic.foresight import foreseen  # only where nothing has run
+    from oomedic.search.formats import formats_of
+
+    codes = {finding.code for finding in found.findings}
+    more = (each for each in foreseen(evidence, formats_of(catalogue.formats())) if each.code not in codes)
+    return found._replace(findings=(*found.findings, *more))
 
 
 def _with_moves(plan: Plan, question: Question, life: Life, library: Library) -> Plan:

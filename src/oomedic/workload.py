@@ -87,6 +87,7 @@ class Workload(NamedTuple):
         supported: whether its arguments were understood and the tool knows the engine; ``because`` says why not.
         engine: ``vllm``, ``sglang``, …, None if unknown.
         engine_version: from the image tag, None where the tag does not say.
+        server: the program that reads the arguments and hands them on, None where that is vLLM's own.
         model: what is loaded; ``served_name`` may say something else.
         gpu_resource: ``nvidia.com/gpu``, a MIG profile's resource, ``dra:`` and a device class.
         gpus_total: over all pods of all replicas, None where that is not in the manifest.
@@ -118,6 +119,7 @@ class Workload(NamedTuple):
     engine: str | None = None
     engine_version: str | None = None
     image: str | None = None
+    server: str | None = None
     model: str | None = None
     served_name: str | None = None
     arguments: EngineArgs = NOTHING_GIVEN

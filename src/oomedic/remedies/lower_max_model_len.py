@@ -54,6 +54,8 @@ def _lengths(evidence: Evidence, finding: Finding) -> Iterator[tuple[int, str | 
         derived = ratio(event, "derived")
         if event is not None and derived:
             yield round(derived), f"log:{event.line}"
+        elif event is None and evidence.facts is not None and evidence.facts.max_model_len:
+            yield evidence.facts.max_model_len, None
     elif finding.code == "OOM401":
         yield from _printed(evidence)
         kv = evidence.assessment.kv if evidence.assessment else None

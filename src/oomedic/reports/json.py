@@ -192,6 +192,7 @@ def workload(found: Workload, phrases: Phrasebook) -> dict[str, Any]:
         "engine": found.engine,
         "engine_version": found.engine_version,
         "image": found.image,
+        "server": found.server,
         "arguments": _arguments(found.arguments.given),
         "environment": dict(found.arguments.environment),
         "gpu_resource": found.gpu_resource,
