@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from oomedic.claim import claim
+from oomedic.reports.draw import wrapped
 from oomedic.reports.numbers import Numbers
 from oomedic.reports.phrases import Phrasebook
 from oomedic.units import GIB
@@ -62,6 +63,10 @@ def test_figures_have_the_decimal_sign_of_the_language():
 def test_large_numbers_are_grouped_as_the_language_does():
     assert Phrasebook({"n": "{n}"}, numbers=POLISH).text("n", n=131072) == "131\u00a0072"
     assert Phrasebook({"n": "{n}"}).text("n", n=131072) == "131,072"
+
+
+def test_a_grouped_number_is_not_broken_over_two_lines():
+    assert wrapped("KV cache mieści 131\u00a0072 tokeny", 20, "") == ["KV cache mieści", "131\u00a0072 tokeny"]
 
 
 def test_the_value_of_an_argument_stays_as_it_is_typed():

@@ -17,6 +17,9 @@ _CODES = {
     "cyan": "36",
 }
 
+_BREAKS = str.maketrans("\n\t\r\f\v", "     ")
+"""Where a line may end, beside blanks; a no-break space, as in 131 072, holds its two sides together."""
+
 
 class Pen:
     """Paints text, or leaves it as it is."""
@@ -57,7 +60,7 @@ def bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str:
 def wrapped(text: str, width: int, indent: str = "  ") -> list[str]:
     """Break a sentence into lines of at most ``width``."""
     lines, line = [], indent
-    for word in text.split():
+    for word in filter(None, text.translate(_BREAKS).split(" ")):
         if len(line) + len(word) + 1 > width and line.strip():
             lines.append(line.rstrip())
             line = indent
