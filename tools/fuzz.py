@@ -69,17 +69,24 @@ def main() -> int:
     parser.add_argument("--no-giants", action="store_true", help="leave out the largest inputs")
     options = parser.parse_args()
     start = time.perf_counter()
-    if options.only is not None:
-        failures = list(batch(([options.only], options.seed)))
-    else:
-        failures = list(shown(options))
-        failures += [] if options.no_giants else list(giants())
-    for failure in failures:
-        print(f"run {failure.number}: {failure.what}\n{failure.detail}")
+    failed = 0
+    for failure in failures(options):
+        failed += 1
+        print(f"run {failure.number}: {failure.what}\n{failure.detail}", flush=True)
     took = time.perf_counter() - start
     runs = 1 if options.only is not None else options.runs
-    print(f"{runs} runs with seed {options.seed} in {took:.0f} s: {len(failures)} failed")
-    return 1 if failures else 0
+    print(f"{runs} runs with seed {options.seed} in {took:.0f} s: {failed} failed")
+    return 1 if failed else 0
+
+
+def failures(options: argparse.Namespace) -> Iterator[Failure]:
+    """Yield what fails, as it fails."""
+    if options.only is not None:
+        yield from batch(([options.only], options.seed))
+        return
+    yield from shown(options)
+    if not options.no_giants:
+        yield from giants()
 
 
 def shown(options: argparse.Namespace) -> Iterator[Failure]:
@@ -88,11 +95,11 @@ def shown(options: argparse.Namespace) -> Iterator[Failure]:
     batches = [(list(numbers[at : at + BATCH]), options.seed) for at in range(0, len(numbers), BATCH)]
     done = 0
     with ProcessPoolExecutor(options.jobs) as pool:
-        for failures in pool.map(batch, batches):
+        for found in pool.map(batch, batches):
             done += BATCH
             if done % (50 * BATCH) == 0:
                 print(f"{min(done, options.runs)} runs", file=sys.stderr)
-            yield from failures
+            yield from found
 
 
 def batch(numbers: tuple[list[int], int]) -> list[Failure]:
