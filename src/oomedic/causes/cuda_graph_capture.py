@@ -46,6 +46,7 @@ All releases with CUDA graphs (0.2.7).
 Says
 ----
 summary: Capturing CUDA graphs ran out of memory after the KV cache was allocated.
+forecast: By our arithmetic the KV cache leaves no room for CUDA graphs: they lack {missing:gib}.
 asked: It asked for {tried:gib} when {free:gib} were free.
 outside: In this release graphs are not part of gpu_memory_utilization: they must fit into what it leaves.
 pool: The KV cache had taken {pool:gib}.
@@ -57,7 +58,10 @@ from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_sampler
 from oomedic.fields import line_of
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.phases import frame_phase
+
+_NAME = ("OOM501", "cuda-graph-capture")
 
 
 @cause(
@@ -71,15 +75,15 @@ from oomedic.phases import frame_phase
 def match(evidence: Evidence) -> Finding | None:
     """Recognise memory that ran out while graphs were captured."""
     found = exhaustion(evidence)
-    if found is None or touches_sampler(evidence, found.event):
+    if found is None:
+        return forecast(evidence, _NAME, "OOM501.forecast", "graph_capture", facts=("missing",), what="cuda_graphs")
+    if touches_sampler(evidence, found.event):
         return None
     capturing = found.phase == "graph_capture"
     if not capturing and not _between_pool_and_graphs(evidence, found):
         return None
     claims = (claim("OOM501.summary", line_of(found.event)), *_asked(found), *_accounting(evidence))
-    return Finding(
-        "OOM501", "cuda-graph-capture", "certain" if capturing else "likely", claims, found.event.line, "graph_capture"
-    )
+    return Finding(*_NAME, "certain" if capturing else "likely", claims, found.event.line, "graph_capture")
 
 
 def _between_pool_and_graphs(evidence: Evidence, found: Exhaustion) -> bool:

@@ -43,6 +43,7 @@ All releases.
 Says
 ----
 summary: The KV cache was sized, but allocating it ran out of memory.
+forecast: By our arithmetic the GPU has no room for the KV cache that the engine is told to allocate: it lacks {missing:gib}.
 asked: It asked for {tried:gib} when {free:gib} were free.
 """
 
@@ -52,7 +53,10 @@ from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion
 from oomedic.fields import line_of
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.phases import frame_phase
+
+_NAME = ("OOM404", "kv-allocation-oom")
 
 
 @cause(
@@ -66,11 +70,13 @@ from oomedic.phases import frame_phase
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the frames of the cache's allocation."""
     found = exhaustion(evidence)
-    if found is None or frame_phase(found.event, evidence.events) != "kv_alloc":
+    if found is None:
+        return forecast(evidence, _NAME, "OOM404.forecast", "kv_alloc", facts=("missing",))
+    if frame_phase(found.event, evidence.events) != "kv_alloc":
         return None
     claims = [claim("OOM404.summary", line_of(found.event))]
     message = found.message
     if message and message.tried is not None and message.free is not None:
         figures = {"tried": message.tried.value, "free": message.free.value}
         claims.append(claim("OOM404.asked", line_of(found.event), **figures))
-    return Finding("OOM404", "kv-allocation-oom", "certain", tuple(claims), found.event.line, "kv_alloc")
+    return Finding(*_NAME, "certain", tuple(claims), found.event.line, "kv_alloc")

@@ -51,6 +51,7 @@ V0 0.2.7 (in tokens), V1 0.7.0 (in GiB); the estimate of the longest request sin
 Says
 ----
 summary: The KV cache cannot hold one request of {max_model_len} tokens.
+forecast: By our arithmetic one request of {max_model_len} tokens needs {needed:gib} of KV cache; {available:gib} is left for it.
 needed: One request of {max_model_len} tokens needs {needed:gib} of KV cache; the engine has {available:gib} for it.
 tokens: The KV cache can hold {kv_tokens} tokens; one request may have {max_model_len}.
 estimate: The engine itself says that requests of up to {estimated_max_model_len} tokens fit.
@@ -61,7 +62,10 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.signatures import Event
+
+_NAME = ("OOM401", "kv-cache-too-small")
 
 
 @cause(
@@ -87,12 +91,12 @@ def match(evidence: Evidence) -> Finding | None:
     """Recognise the engine's own refusal."""
     event = evidence.first("kv_cache_too_small", "kv_cache_too_small_v0")
     if event is None:
-        return None
+        facts = ("max_model_len", "needed", "available")
+        return forecast(evidence, _NAME, "OOM401.forecast", "kv_check", facts=facts, what="one request")
     length = count(event, "max_model_len") or 0
     summary = claim("OOM401.summary", line_of(event), max_model_len=length)
     return Finding(
-        "OOM401",
-        "kv-cache-too-small",
+        *_NAME,
         "certain",
         (summary, *_in_bytes(event, length), *_in_tokens(event, length), *_estimate(evidence)),
         event.line,

@@ -43,6 +43,7 @@ Since
 Says
 ----
 summary: The profile run of the encoder (images, video or audio) ran out of memory.
+forecast: By our arithmetic the profile run of the encoder (images, video or audio) does not fit beside the weights: it lacks {missing:gib}.
 asked: It asked for {tried:gib} at once when {free:gib} were free.
 unnamed: The size of that single allocation points to an encoder; no traceback names it.
 """
@@ -53,7 +54,10 @@ from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_encoder
 from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
+from oomedic.forecast import forecast
 from oomedic.units import GIB
+
+_NAME = ("OOM302", "multimodal-profile")
 
 
 @cause(
@@ -68,7 +72,9 @@ from oomedic.units import GIB
 def match(evidence: Evidence) -> Finding | None:
     """Recognise an encoder in the traceback, or an allocation that only an encoder of this model makes."""
     found = exhaustion(evidence)
-    if found is None or found.phase not in {"profile_run", None}:
+    if found is None:
+        return forecast(evidence, _NAME, "OOM302.forecast", "profile_run", facts=("missing",), peak=("encoder",))
+    if found.phase not in {"profile_run", None}:
         return None
     named = touches_encoder(evidence, found.event)
     if not named and not _looks_like_an_encoder(evidence):
@@ -81,7 +87,7 @@ def match(evidence: Evidence) -> Finding | None:
     if not named:
         claims.append(claim("OOM302.unnamed"))
     confidence: Confidence = "certain" if named else "likely"
-    return Finding("OOM302", "multimodal-profile", confidence, tuple(claims), found.event.line, "profile_run")
+    return Finding(*_NAME, confidence, tuple(claims), found.event.line, "profile_run")
 
 
 def _looks_like_an_encoder(evidence: Evidence) -> bool:

@@ -48,6 +48,7 @@ All releases.
 Says
 ----
 summary: Nothing is left for the KV cache: weights and the profile run use up all that gpu_memory_utilization allows.
+forecast: By our arithmetic nothing is left for the KV cache: weights and the profile run take {missing:gib} more than gpu_memory_utilization allows.
 decoding: Decoding media on the GPU in the API server (mm_ipc_gpu_memory_gb) reserves more than is left for the KV cache.
 outside: Weights that another process holds exceed what gpu_memory_utilization allows.
 rest: {rest:gib} of the request is left for the KV cache.
@@ -60,6 +61,7 @@ from oomedic.evidence import Evidence
 from oomedic.failures import spoken
 from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.signatures import Event
 
 _PRINTED = (
@@ -70,6 +72,8 @@ _SAYS = {
     "multimodal_ipc_exceeds": "OOM402.decoding",
     "weights_held_outside_exceed": "OOM402.outside",
 }
+
+_NAME = ("OOM402", "no-memory-for-kv-cache")
 
 
 @cause(
@@ -84,12 +88,12 @@ def match(evidence: Evidence) -> Finding | None:
     """Recognise the refusal, or V0's count of zero blocks."""
     event = evidence.first(*_PRINTED) or _zero_blocks(evidence)
     if event is None:
-        return None
+        return forecast(evidence, _NAME, "OOM402.forecast", "kv_check", facts=("missing",), what="available")
     event = spoken(evidence, event)
     summary = claim(_SAYS.get(event.signature, "OOM402.summary"), line_of(event))
     claims = (summary, *_rest(evidence), *_parts(evidence))
     phase = event.phase if event.signature in _SAYS else "kv_check"
-    return Finding("OOM402", "no-memory-for-kv-cache", "certain", claims, event.line, phase)
+    return Finding(*_NAME, "certain", claims, event.line, phase)
 
 
 def _zero_blocks(evidence: Evidence) -> Event | None:

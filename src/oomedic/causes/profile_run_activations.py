@@ -45,6 +45,7 @@ All releases.
 Says
 ----
 summary: The profile run ran out of memory: the largest batch does not fit beside the weights.
+forecast: By our arithmetic the largest batch of the profile run does not fit beside the weights: it lacks {missing:gib}.
 batch: The batch has {tokens} tokens (max_num_batched_tokens).
 asked: It asked for {tried:gib} when {free:gib} were free.
 """
@@ -55,6 +56,9 @@ from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_encoder, touches_sampler
 from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
+from oomedic.forecast import forecast
+
+_NAME = ("OOM301", "profile-run-activations")
 
 
 @cause(
@@ -68,7 +72,10 @@ from oomedic.finding import Confidence, Finding
 def match(evidence: Evidence) -> Finding | None:
     """Recognise memory that ran out in the profile run, outside encoder and sampler."""
     found = exhaustion(evidence)
-    if found is None or found.phase != "profile_run":
+    if found is None:
+        parts = ("forward", "compilation")
+        return forecast(evidence, _NAME, "OOM301.forecast", "profile_run", facts=("missing",), peak=parts)
+    if found.phase != "profile_run":
         return None
     if touches_encoder(evidence, found.event) or touches_sampler(evidence, found.event):
         return None
@@ -80,4 +87,4 @@ def match(evidence: Evidence) -> Finding | None:
     if message and message.tried is not None and message.free is not None:
         claims.append(claim("OOM301.asked", line_of(found.event), tried=message.tried.value, free=message.free.value))
     confidence: Confidence = "certain" if found.proven else "likely"
-    return Finding("OOM301", "profile-run-activations", confidence, tuple(claims), found.event.line, "profile_run")
+    return Finding(*_NAME, confidence, tuple(claims), found.event.line, "profile_run")

@@ -46,6 +46,7 @@ Since
 Says
 ----
 summary: Sampling for {requests} dummy requests in the profile run ran out of memory.
+forecast: By our arithmetic sampling for {max_num_seqs} dummy requests in the profile run does not fit beside the weights: it lacks {missing:gib}.
 size: Logits and sorting take about {sampler:gib} for {requests} requests over a vocabulary of {vocabulary}.
 """
 
@@ -55,7 +56,10 @@ from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_sampler
 from oomedic.fields import count, line_of
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.sampling import sampler_claims
+
+_NAME = ("OOM303", "profile-sampler")
 
 
 @cause(
@@ -69,15 +73,18 @@ from oomedic.sampling import sampler_claims
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the sampler's request in the profile run."""
     found = exhaustion(evidence)
-    if found is None or found.phase != "profile_run" or not touches_sampler(evidence, found.event):
+    if found is None:
+        return forecast(
+            evidence, _NAME, "OOM303.forecast", "profile_run", facts=("max_num_seqs", "missing"), peak=("sampler",)
+        )
+    if found.phase != "profile_run" or not touches_sampler(evidence, found.event):
         return None
     requests = count(evidence.first("warm_up_out_of_memory"), "requests")
     if requests is None and evidence.config is not None:
         requests = evidence.config.integer("max_num_seqs")
     summary = claim("OOM303.summary", line_of(found.event), requests=requests)
     return Finding(
-        "OOM303",
-        "profile-sampler",
+        *_NAME,
         "certain" if found.proven else "likely",
         (summary, *sampler_claims(evidence, "OOM303.size", requests)),
         found.event.line,

@@ -43,6 +43,7 @@ Says
 ----
 summary: Warming up the sampler with {requests} dummy requests ran out of memory after the KV cache was allocated.
 summary-unknown: Warming up the sampler ran out of memory after the KV cache was allocated.
+forecast: By our arithmetic the KV cache leaves no room to warm up the sampler with {max_num_seqs} dummy requests: it lacks {missing:gib}.
 size: Logits and sorting take about {sampler:gib} for {requests} requests over a vocabulary of {vocabulary}.
 phase: The log does not show whether the KV cache was allocated by then; before that, the same words mean OOM303.
 """
@@ -53,8 +54,11 @@ from oomedic.evidence import Evidence
 from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_sampler
 from oomedic.fields import count, line_of
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.sampling import sampler_claims
 from oomedic.signatures import Event
+
+_NAME = ("OOM502", "sampler-warmup")
 
 
 @cause(
@@ -69,7 +73,9 @@ from oomedic.signatures import Event
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the sampler's request outside the profile run."""
     found = exhaustion(evidence)
-    if found is None or found.phase in {"profile_run", "weights_load", "runtime"}:
+    if found is None:
+        return forecast(evidence, _NAME, "OOM502.forecast", "sampler_warmup", facts=("max_num_seqs", "missing"))
+    if found.phase in {"profile_run", "weights_load", "runtime"}:
         return None
     if not touches_sampler(evidence, found.event):
         return None
@@ -80,9 +86,7 @@ def match(evidence: Evidence) -> Finding | None:
         *sampler_claims(evidence, "OOM502.size", requests),
         *(() if marked else (claim("OOM502.phase"),)),
     )
-    return Finding(
-        "OOM502", "sampler-warmup", "certain" if marked else "likely", claims, found.event.line, "sampler_warmup"
-    )
+    return Finding(*_NAME, "certain" if marked else "likely", claims, found.event.line, "sampler_warmup")
 
 
 def _summary(event: Event, requests: int | None) -> Claim:

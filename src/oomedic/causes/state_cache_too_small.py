@@ -36,6 +36,7 @@ Since
 
 Says
 ----
+forecast: By our arithmetic the cache has {blocks} blocks, and each of {max_num_seqs} running requests needs one for its state.
 summary: Each running request needs a state block: max_num_seqs is {max_num_seqs}, the cache has {blocks} blocks.
 """
 
@@ -44,6 +45,9 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.fields import count, line_of
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
+
+_NAME = ("OOM403", "state-cache-too-small")
 
 
 @cause(
@@ -58,7 +62,9 @@ def match(evidence: Evidence) -> Finding | None:
     """Recognise the engine's own refusal."""
     event = evidence.first("mamba_blocks_too_few")
     if event is None:
-        return None
+        return forecast(
+            evidence, _NAME, "OOM403.forecast", "graph_capture", facts=("blocks", "max_num_seqs"), what="state blocks"
+        )
     sizes = {"max_num_seqs": count(event, "max_num_seqs"), "blocks": count(event, "blocks")}
     summary = claim("OOM403.summary", line_of(event), **sizes)
-    return Finding("OOM403", "state-cache-too-small", "certain", (summary,), event.line, "graph_capture")
+    return Finding(*_NAME, "certain", (summary,), event.line, "graph_capture")

@@ -38,6 +38,7 @@ Since
 Says
 ----
 summary: gpu_memory_utilization {utilization} asks for more than an idle GPU of this kind has free.
+forecast: gpu_memory_utilization {utilization} asks for {requested:gib}; an idle GPU of this kind has about {free:gib} free.
 check: {free:gib} of {total:gib} is free at the start, the engine is told to use {requested:gib}; its own context takes the difference.
 """
 
@@ -46,6 +47,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.fields import line_of, ratio, size
 from oomedic.finding import Finding
+from oomedic.forecast import forecast
 from oomedic.free_memory import held_at_start, is_unified
 from oomedic.units import GIB
 
@@ -61,8 +63,13 @@ from oomedic.units import GIB
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a failed check on a card that is as good as empty."""
     event = evidence.first("free_memory_below_request")
+    if event is None:
+        facts = ("utilization", "requested", "free")
+        return forecast(
+            evidence, ("OOM102", "utilization-unreachable"), "OOM102.forecast", "free_memory_check", facts=facts
+        )
     held = held_at_start(event)
-    if event is None or held is None or held.value >= GIB or is_unified(evidence):
+    if held is None or held.value >= GIB or is_unified(evidence):
         return None
     free, total, requested = size(event, "free"), size(event, "total"), size(event, "requested")
     if free is None or total is None or requested is None:
