@@ -38,7 +38,7 @@ def forecast(
         return None
     values = {fact: _FACTS[fact](evidence, failed) for fact in facts}
     confidence: Confidence = "possible" if assessment.certainty == "edge" else "likely"
-    return Finding(*name, confidence, (claim(message, failed.margin.where, **values),), None, phase)
+    return Finding(*name, confidence, (claim(message, **values),), None, phase)
 
 
 def _missing(_evidence: Evidence, failed: Check) -> int:

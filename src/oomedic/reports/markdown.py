@@ -10,6 +10,7 @@ from oomedic.reports.wording import (
     beside_the_budget,
     card_and_version,
     changes,
+    evidence,
     grouped,
     proof,
     subject,
@@ -58,7 +59,7 @@ def _evidence(result: Result, phrases: Phrasebook) -> Iterator[str]:
     if not findings:
         return
     first, *others = findings
-    yield from _list("evidence", first.because[1:] or first.because, phrases)
+    yield from _list("evidence", evidence(first), phrases)
     if others:
         yield from ("", f"### {phrases.text('label.also')}", "")
     for each in others:

@@ -14,6 +14,7 @@ from oomedic.reports.wording import (
     beside_the_budget,
     card_and_version,
     changes,
+    evidence,
     grouped,
     proof,
     subject,
@@ -103,8 +104,10 @@ def _evidence(result: Result, style: Style) -> Iterator[str]:
         return
     first, *others = result.diagnosis.findings
     yield ""
-    yield _heading("evidence", style)
-    yield from _claims(first.because[1:] or first.because, style)
+    shown = evidence(first)
+    if shown:
+        yield _heading("evidence", style)
+        yield from _claims(shown, style)
     yield style.pen.paint(f"  {style.phrases.text('label.explain', code=first.code)}", "dim")
     if others:
         yield ""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from oomedic.assessment import Assessment
 from oomedic.claim import Claim
+from oomedic.finding import Finding
 from oomedic.memory.budget import Budget
 from oomedic.planning.plan import Offer, Rejected
 from oomedic.remedy import Change
@@ -88,6 +89,11 @@ def beside_the_budget(result: Result) -> Iterator[Claim]:
 def _only_weights(budget: Budget) -> bool:
     """Tell whether the weights are all that is known of what the engine needs."""
     return all(item.name == "weights" for item in budget.items if item.figure is not None)
+
+
+def evidence(finding: Finding) -> tuple[Claim, ...]:
+    """Return what stands below the headline: the headline itself only where it alone points at a line."""
+    return finding.because[1:] or tuple(each for each in finding.because if each.where)
 
 
 def changes(offer: Offer, phrases: Phrasebook) -> str:
