@@ -24,6 +24,7 @@ from hf_tables import (
     UNQUANTIZED,
     WITHOUT_HEAD_DIM,
 )
+from oomedic.storage_words import LEFT_ALONE
 
 Record = Mapping[str, Any]
 Config = dict[str, Any]
@@ -114,6 +115,8 @@ def quantization_config(record: Record) -> Config | None:
     for key in ("ignore", "modules_to_not_convert"):
         if isinstance(block.get(key), str):
             block[key] = UNQUANTIZED[record["id"]]
+    if block.get("ignore") == ["lm_head"] and record.get("vision"):
+        block["ignore"] = list(LEFT_ALONE)  # the record names the language model's part only
     if block["quant_method"] != "compressed-tensors" or "config_groups" in block:
         return block
     weights = block["weights"]
@@ -123,7 +126,7 @@ def quantization_config(record: Record) -> Config | None:
         "quant_method": "compressed-tensors",
         "format": block["format"],
         "config_groups": {"group_0": group},
-        "ignore": block.get("ignore", ["lm_head"]),
+        "ignore": block.get("ignore", list(LEFT_ALONE)),
     }
 
 

@@ -7,6 +7,8 @@ Publishers name quantised copies by habit: "-AWQ", "-GPTQ-Int4", "-FP8-dynamic",
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+LEFT_ALONE: Final = ("lm_head", "re:.*(vision|visual|audio|multi_modal).*")
+"""What publishers leave as it is: the output layer, and the towers for images and sound with their projectors."""
 _GROUP: Final = 128
 _FOUR_BITS: Final = frozenset({"4bit", "int4", "w4a16", "4-bit", "w4", "q4"})
 _EIGHT_BITS: Final = frozenset({"8bit", "int8", "w8a16", "w8a8", "8-bit", "w8", "q8"})
@@ -36,7 +38,7 @@ def _integers(bits: int) -> Mapping[str, Any]:
 
 
 def _compressed(group: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": ["lm_head"]}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": LEFT_ALONE}
 
 
 _FP8: Final = _compressed(
