@@ -87,10 +87,11 @@ def _question(
     logs = () if log is None or pod is None else (Log(f"{pod.name}/{log.container}", (log.text,)),)
     seen = [*((pod.found, *pod.events) if pod else ()), *((live.node,) if live.node else ())]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": seen})
-    beside = (Beside(pod.name if pod else "cluster", text, "objects"),) if seen else ()
+    beside = [Beside(pod.name if pod else "cluster", text, "objects")] if seen else []
+    beside += [Beside(each.where, each.text, each.kind) for each in (pod.printed if pod else ())]
     pools = (manifest_of(live.node_pools),) if live.node_pools else ()
     before = Question(manifests=(manifest_of((live.working,)),), checkpoint=base.checkpoint) if live.working else None
-    return base._replace(logs=logs, manifests=(manifest, *pools), beside=beside, before=before)
+    return base._replace(logs=logs, manifests=(manifest, *pools), beside=tuple(beside), before=before)
 
 
 def manifest_of(objects: tuple[Tree, ...], config_maps: tuple[Tree, ...] = ()) -> Manifest:
@@ -115,7 +116,7 @@ def as_written(found: Tree) -> dict[str, Any]:
 
 
 def _with_notes(result: Result, live: LiveWorkload, found: Tree, told: Claim) -> Result:
-    notes = (told, *_ownership(live, found), *_neighbours(live))
+    notes = (told, *_ownership(live, found), *_neighbours(live), *live.remarks)
     missing = tuple(map(_missing, live.refused))
     diagnosis = result.diagnosis
     if diagnosis is not None:

@@ -1,8 +1,9 @@
 """What a cluster shows of one workload: its owners, pods, logs, events, node and neighbours; and what it refused."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from oomedic.claim import Claim
 from oomedic.ownership import Reference, Tree, reference
 
 _WAITING_FOR_NOTHING: Final = frozenset(("ContainerCreating", "PodInitializing"))
@@ -34,12 +35,21 @@ class ContainerLog(NamedTuple):
     text: bytes
 
 
+class Printed(NamedTuple):
+    """What a tool says of the GPUs; ``where`` names it and its place."""
+
+    kind: Literal["nvidia-smi", "dcgm"]
+    where: str
+    text: str
+
+
 class LivePod(NamedTuple):
-    """One pod as the API server shows it, the events about it, and its logs."""
+    """One pod as the API server shows it, the events about it, its logs, and what is said of its GPUs."""
 
     found: Tree
     events: tuple[Tree, ...] = ()
     logs: tuple[ContainerLog, ...] = ()
+    printed: tuple[Printed, ...] = ()
 
     @property
     def name(self) -> str:
@@ -59,6 +69,7 @@ class LiveWorkload(NamedTuple):
         node_pools: Karpenter's.
         refused: what could not be seen.
         working: the workload as an earlier revision has it whose pods are ready at this moment.
+        remarks: what else a person should know of the collection.
     """
 
     chain: tuple[Tree, ...]
@@ -69,6 +80,7 @@ class LiveWorkload(NamedTuple):
     node_pools: tuple[Tree, ...] = ()
     refused: tuple[Refused, ...] = ()
     working: Tree | None = None
+    remarks: tuple[Claim, ...] = ()
 
     @property
     def subject(self) -> Reference:
@@ -134,8 +146,15 @@ def config_maps_named(pod: Tree) -> tuple[str, ...]:
 
 def gpus_asked(pod: Tree) -> int:
     """Return how many of NVIDIA's devices, whole or sliced, the containers ask for."""
-    containers = pod.get("spec", {}).get("containers") or ()
-    return sum(_devices((each.get("resources") or {}).get("limits") or {}) for each in containers)
+    return sum(map(_devices, pod.get("spec", {}).get("containers") or ()))
+
+
+def gpu_containers_running(pod: Tree) -> Iterator[str]:
+    """Return the containers that have GPUs and run at this moment."""
+    running = {status["name"] for status in _statuses(pod) if "running" in (status.get("state") or {})}
+    for container in pod.get("spec", {}).get("containers") or ():
+        if container["name"] in running and _devices(container):
+            yield container["name"]
 
 
 def _statuses(pod: Tree) -> Iterator[Mapping[str, Any]]:
@@ -177,6 +196,7 @@ def _names(items: Iterable[Mapping[str, Any]], kind: str, key: str) -> Iterator[
             yield name
 
 
-def _devices(limits: Mapping[str, Any]) -> int:
+def _devices(container: Mapping[str, Any]) -> int:
+    limits = (container.get("resources") or {}).get("limits") or {}
     asked = (str(number) for resource, number in limits.items() if resource.startswith("nvidia.com/"))
     return sum(int(number) for number in asked if number.isdigit())

@@ -89,6 +89,22 @@ def engine_port():
 
 
 @pytest.fixture
+def nvidia_smi(plane):
+    """Put a program of that name, of these lines of shell, inside of all containers."""
+    program = plane.folder / "bin/nvidia-smi"
+    program.parent.mkdir(exist_ok=True)
+    runs = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "ClusterExec", "metadata": {"name": "smi"}}
+    plane.create(runs | {"spec": {"execs": [{"local": {}}]}})
+
+    def write(lines):
+        program.write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+        program.chmod(0o755)
+
+    yield write
+    plane.kubectl("delete", "clusterexec.kwok.x-k8s.io/smi")
+
+
+@pytest.fixture
 def make(plane, namespace, tmp_path, engine_port):
     """Make a crash-looping Deployment on a node of its own with one GPU."""
     node = f"one-gpu-{namespace}"

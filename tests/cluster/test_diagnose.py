@@ -27,7 +27,10 @@ def crashing(plane, namespace, tmp_path):
     (tmp_path / "previous").write_text(as_container_log(PREVIOUS), encoding="utf-8")
     (tmp_path / "current").write_text(as_container_log("INFO starting"), encoding="utf-8")
     plane.create(logs_of_namespace(namespace, tmp_path / "current", tmp_path / "previous"))
-    plane.create(deployment("qwen", namespace, ARGS, CRASHES, image="vllm/vllm-openai:v0.20.0", nodeSelector=SELECTOR))
+    made = deployment("qwen", namespace, ARGS, CRASHES, image="vllm/vllm-openai:v0.20.0", nodeSelector=SELECTOR)
+    made["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "tuning"}}]
+    tuning = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "tuning", "namespace": namespace}}
+    plane.create(tuning | {"data": {"OMP_NUM_THREADS": "4"}}, made)
     eventually(lambda: plane.crash_looping(namespace))
     return namespace
 
@@ -91,13 +94,23 @@ RULES = [
     for verb in rule["verbs"]
 ]
 LOST = {
-    ("", "pods/log", "get"): "cluster.without-logs",
-    ("", "events", "list"): "cluster.without-events",
-    ("", "nodes", "get"): "cluster.without-node",
-    ("karpenter.sh", "nodepools", "list"): "cluster.without-node-pools",
-    ("apps", "replicasets", "get"): "cluster.without-owner",
-    ("apps", "replicasets", "list"): "cluster.without-revisions",
+    ("", "pods", "list"): "Who else is on the node",
+    ("", "pods/log", "get"): "The logs of the containers",
+    ("", "events", "list"): "The events of the pods",
+    ("", "configmaps", "get"): "ConfigMaps that the pod names",
+    ("", "nodes", "get"): "The node",
+    ("karpenter.sh", "nodepools", "list"): "Karpenter's node pools",
+    ("apps", "replicasets", "get"): "What owns the pods",
+    ("apps", "deployments", "get"): "What owns the pods",
+    ("apps", "replicasets", "list"): "Earlier revisions of the workload",
 }
+"""The fact that each permission gives, for a pod of a Deployment."""
+OF_OTHER_KINDS = sorted(
+    rule
+    for rule in RULES
+    if rule[0] in {"batch", "leaderworkerset.x-k8s.io", "serving.kserve.io", "ray.io"}
+    or rule[1] in {"statefulsets", "daemonsets", "pods/exec", "pods/proxy", "runtimeclasses"}
+)
 
 
 def test_the_shipped_role_is_enough_for_all_of_it(oomedic, plane, crashing):
@@ -112,13 +125,21 @@ def test_a_permission_less_costs_its_fact_alone_and_is_named(oomedic, plane, cra
     (pod,) = plane.read("pods", "-n", crashing)["items"]
     with as_reader(plane, [rule for rule in RULES if rule != lost]):
         _, out, err = oomedic("diagnose", pod["metadata"]["name"], "-n", crashing, "-o", "json", user="reader")
-    missing = json.loads(out)["results"][0]["diagnosis"]["missing"]
+    result = json.loads(out)["results"][0]
     group, resource, verb = lost
     rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}}'
-    place = "*" if resource in {"nodes", "nodepools"} else crashing
-    assert [each["how"] for each in missing if "apiGroups" in each["how"]] == [
-        f"a Role with the rule {rule}, in the namespace {place}"
-    ], err
+    place = "*" if resource in {"pods", "nodes", "nodepools"} else crashing
+    (missing,) = [each for each in result["diagnosis"]["missing"] if "apiGroups" in each["how"]]
+    assert missing["what"].startswith(LOST[lost]), err
+    assert missing["how"] == f"a Role with the rule {rule}, in the namespace {place}"
+    # all else is there: without the log the pod's status still tells that it crash-loops
+    assert bool(result["diagnosis"]["findings"]) is (resource != "pods/log")
+
+
+def test_what_other_workloads_need_is_not_missed(oomedic, plane, crashing):
+    with as_reader(plane, [rule for rule in RULES if rule not in OF_OTHER_KINDS]):
+        _, out, _ = oomedic("diagnose", "deploy/qwen", "-n", crashing, "-o", "json", user="reader")
+    assert json.loads(out)["results"][0]["diagnosis"]["missing"] == []
 
 
 def test_without_any_permission_there_is_one_clear_message(oomedic, crashing):

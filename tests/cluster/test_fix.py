@@ -125,28 +125,10 @@ def test_a_user_who_may_not_forward_ports_keeps_a_change_that_helps(plane, oomed
     assert said["rollout.not-asked"]["rule"] == '{apiGroups: [""], resources: ["pods/portforward"], verbs: ["create"]}'
 
 
-@pytest.fixture
-def nvidia_smi(plane):
-    """A program of that name inside of pods: of two cards it shows 21,000 MiB in use and, later, 21,512."""
-    program = plane.folder / "bin/nvidia-smi"
-    program.parent.mkdir(exist_ok=True)
+def test_the_memory_of_the_gpu_is_watched_while_the_pod_stays_ready(plane, oomedic, make, nvidia_smi):
+    # of two cards it shows 21,000 MiB in use and, later, 21,512
     seen = plane.folder / "seen"
-    program.write_text(f"#!/bin/sh\n[ -e {seen} ] && used=21512 || used=21000\ntouch {seen}\necho 20000\necho $used\n")
-    program.chmod(0o755)
-    plane.create(
-        {
-            "apiVersion": "kwok.x-k8s.io/v1alpha1",
-            "kind": "ClusterExec",
-            "metadata": {"name": "smi"},
-            "spec": {"execs": [{"local": {}}]},
-        }
-    )
-    yield
-    plane.kubectl("delete", "clusterexec.kwok.x-k8s.io/smi")
-
-
-@pytest.mark.usefixtures("nvidia_smi")
-def test_the_memory_of_the_gpu_is_watched_while_the_pod_stays_ready(oomedic, make):
+    nvidia_smi(f"[ -e {seen} ] && used=21512 || used=21000\ntouch {seen}\necho 20000\necho $used")
     namespace = make()
     status, out, err = oomedic("fix", "deploy/qwen", "-n", namespace, "--apply", "-o", "json", *QUICK)
     said = {each["message"]: each["parameters"] for each in json.loads(out)["results"][0]["verdict"]["because"]}

@@ -225,6 +225,7 @@ def _search(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-A", "--all-namespaces", action="store_true", help="all failing vLLM pods of the cluster")
     group.add_argument("-l", "--selector", metavar="LABELS", help="only pods with these labels, such as app=vllm")
     group.add_argument("--since", metavar="TIME", help="read current logs only this far back, such as 30m or 2h")
+    group.add_argument("--probe-node", action="store_true", help="run nvidia-smi on the node, in a short-lived pod")
 
 
 def _fix(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oomedic.sources.cluster.cluster import Cluster
 
 
-def open_cluster(options: "Namespace", since_s: int | None = None) -> "Cluster":
+def open_cluster(options: "Namespace", since_s: int | None = None, *, probes: bool = False) -> "Cluster":
     """Connect as the options say.
 
     Raises:
@@ -33,7 +33,7 @@ def open_cluster(options: "Namespace", since_s: int | None = None) -> "Cluster":
     except ImportError as error:
         raise MissingExtra("extra-missing", extra="cluster") from error
     access = Access(options.kubeconfig, options.context, options.namespace, options.as_user, tuple(options.as_group))
-    return Cluster(access, since_s)
+    return Cluster(access, since_s, probes=probes)
 
 
 def diagnose(options: "Namespace", facts: Catalogue) -> Report:
@@ -42,7 +42,7 @@ def diagnose(options: "Namespace", facts: Catalogue) -> Report:
         command=engine_args(options, facts), options=engine_options(options), checkpoint=given_checkpoint(options)
     )
     known = library(options, facts)
-    with open_cluster(options, seconds(options.since)) as cluster:
+    with open_cluster(options, seconds(options.since), probes=options.probe_node) as cluster:
         reports = [diagnose_live(live, base, known) for live in _workloads(options, cluster, facts)]
     return joined(reports, known)
 

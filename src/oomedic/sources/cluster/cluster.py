@@ -10,6 +10,7 @@ from oomedic.ownership import Reference, Tree, reference
 from oomedic.sources.cluster.changing import change, create, delete
 from oomedic.sources.cluster.collection import Collection, Scope
 from oomedic.sources.cluster.connection import Access, Connection, connect
+from oomedic.sources.cluster.gpus import memory_in_use
 from oomedic.units import Bytes
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ class Cluster:
         ClusterError: when it cannot be reached, from every call.
     """
 
-    def __init__(self, access: Access, since_s: int | None = None) -> None:
-        """Connect; ``since_s`` is how far back current logs are read."""
+    def __init__(self, access: Access, since_s: int | None = None, *, probes: bool = False) -> None:
+        """Connect; ``since_s`` is how far back current logs are read, ``probes`` allows a pod of our own on a node."""
         self._runner = asyncio.Runner()
         # a port-forward that is ended while a socket is open leaves a task behind, of which asyncio would print a trace
         self._runner.get_loop().set_exception_handler(lambda *_: None)
         self._connection: Connection = self.run(connect(access))
-        self._collection = Collection(self._connection, since_s)
+        self._collection = Collection(self._connection, since_s, probes=probes)
         self.namespace = self._connection.namespace
 
     def __enter__(self) -> Self:
@@ -60,7 +61,7 @@ class Cluster:
 
     def has_spare_gpus(self, selector: Tree, wanted: int) -> bool:
         """Tell whether a node with these labels has so many GPUs to spare."""
-        return self.run(self._collection.spare_gpus(selector, wanted))
+        return self.run(self._collection.nodes.spare_gpus(selector, wanted))
 
     def change(self, target: Reference, patch: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Tree:
         """Change one object with one request.
@@ -104,8 +105,6 @@ class Cluster:
 
     def memory_in_use(self, pod: Tree, container: str) -> Bytes | None:
         """Return the memory in use of the container's fullest GPU, None where it cannot be seen."""
-        from oomedic.sources.cluster.memory import memory_in_use  # websockets are loaded only here
-
         return self.run(memory_in_use(self._connection, pod, container))
 
     async def _create(self, made: Tree, *, dry_run: bool) -> None:

@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from oomedic.errors import ClusterError, UsageError
+from oomedic.claim import Claim, claim
+from oomedic.errors import UsageError
 from oomedic.live_workload import (
     ContainerLog,
     LivePod,
     LiveWorkload,
+    Printed,
     Refused,
     config_maps_named,
-    gpus_asked,
     has_crashed,
     is_failing,
     is_unscheduled,
@@ -19,14 +20,15 @@ from oomedic.live_workload import (
     working_revision,
 )
 from oomedic.ownership import Reference, Tree, controller_of
-from oomedic.sources.cluster.connection import Answer, Connection
-from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, NODE, NODE_POOL, POD, REPLICA_SET, Kind, Kinds
+from oomedic.sources.cluster.connection import Connection
+from oomedic.sources.cluster.gpus import inside
+from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, POD, REPLICA_SET, Kind, Kinds
+from oomedic.sources.cluster.nodes import Around, Nodes, place
+from oomedic.sources.cluster.sight import Sight
 
 _MOST_PODS: Final = 8
 _MOST_OWNERS: Final = 8
-_MOST_NEIGHBOURS: Final = 50
 _AT_ONCE: Final = 8
-_NOT_FOUND: Final = 404
 _FORBIDDEN: Final = 403
 
 
@@ -39,18 +41,18 @@ class Scope(NamedTuple):
 
 
 class Collection:
-    """Collects from one connection; what several workloads share (owners, nodes, pools) is asked for once."""
+    """Collects from one connection; what several workloads share (owners, nodes) is asked for once."""
 
-    def __init__(self, connection: Connection, since_s: int | None = None) -> None:
-        """Start with nothing known."""
+    def __init__(self, connection: Connection, since_s: int | None = None, *, probes: bool = False) -> None:
+        """Start with nothing known; ``probes`` allows a pod of our own on a node."""
         self._connection = connection
+        self._probes = probes
         self._since = {} if since_s is None else {"sinceSeconds": str(since_s)}
-        self._nodes: dict[str, tuple[Tree | None, tuple[str, ...]]] = {}
-        self._pools: tuple[Tree, ...] | None = None
         self._owners: dict[Reference, Tree | None] = {}
         self._limit = asyncio.Semaphore(_AT_ONCE)
         self.kinds = Kinds(connection)
-        self.refused: list[Refused] = []
+        self.sight = Sight(connection)
+        self.nodes = Nodes(self.sight)
 
     async def target(self, kind_name: str, name: str, namespace: str) -> LiveWorkload:
         """Collect what belongs to one named object.
@@ -60,7 +62,7 @@ class Collection:
         """
         kind = await self.kinds.called(kind_name)
         answer = await self._connection.get(kind.path(namespace, name))
-        self._require(answer, kind, name, namespace)
+        self.sight.require(answer, kind, name, namespace)
         found = _with_type(answer.tree, kind)
         if kind is POD:
             return await self.workload([found], await self._chain(found))
@@ -75,30 +77,12 @@ class Collection:
         """
         kind = await self.kinds.of(target.api_version, target.kind)
         answer = await self._connection.get(kind.path(target.namespace, target.name))
-        self._require(answer, kind, target.name, target.namespace)
+        self.sight.require(answer, kind, target.name, target.namespace)
         found = _with_type(answer.tree, kind)
         pods = [found] if kind is POD else await self._pods_of(found, target.namespace or "")
         waiting = [pod for pod in pods if is_unscheduled(pod)]
         events = [event for pod in waiting for event in await self._events(pod)]
         return found, tuple(pods), tuple(str(event.get("message", "")) for event in events)
-
-    async def spare_gpus(self, pod_selector: Tree, wanted: int) -> bool:
-        """Tell whether a ready node with these labels has so many GPUs that no pod asked for; False when not seen."""
-        nodes = await self._list(
-            "node", NODE, None, labelSelector=",".join(f"{k}={v}" for k, v in pod_selector.items())
-        )
-        pods = await self._list("neighbours", POD, None, limit="500") if nodes else []
-        for node in nodes:
-            name = node["metadata"]["name"]
-            have = sum(
-                int(number)
-                for resource, number in (node["status"].get("allocatable") or {}).items()
-                if resource.startswith("nvidia.com/") and str(number).isdigit()
-            )
-            taken = sum(gpus_asked(pod) for pod in pods if pod["spec"].get("nodeName") == name and not _has_ended(pod))
-            if have - taken >= wanted:
-                return True
-        return False
 
     async def failing(self, scope: Scope) -> AsyncIterator[list[Tree]]:
         """Yield the failing pods, a page at a time: what runs well is never kept.
@@ -108,7 +92,7 @@ class Collection:
         """
         selected = {"labelSelector": scope.selector} if scope.selector else {}
         async for answer in self._connection.pages(POD.path(scope.namespace), **selected):
-            self._require(answer, POD, None, scope.namespace)
+            self.sight.require(answer, POD, None, scope.namespace)
             pods = (_with_type(pod, POD) for pod in answer.tree.get("items") or ())
             yield [pod for pod in pods if is_failing(pod) or is_unscheduled(pod)]
 
@@ -122,16 +106,19 @@ class Collection:
         namespaces = {None, *(pod["metadata"]["namespace"] for pod in chosen)}
         observed = await asyncio.gather(*map(self._pod, chosen))
         maps = await self._config_maps(chosen)
-        node, neighbours = await self._node(chosen)
+        around = await self.nodes.around(chosen)
+        seen, remarks = await self._with_gpus(observed, around)
+        own = {place(pod) for pod in chosen}
         return LiveWorkload(
             chain=owners or tuple(chosen[:1]),
-            pods=tuple(observed),
+            pods=seen,
             config_maps=maps,
-            node=node,
-            neighbours=neighbours,
-            node_pools=await self._node_pools(),
+            node=around.node,
+            neighbours=tuple(each for each in around.users if each not in own),
+            node_pools=await self.nodes.pools(),
+            remarks=remarks,
             working=await self._working(owners, chosen),
-            refused=tuple(dict.fromkeys(each for each in self.refused if each.namespace in namespaces)),
+            refused=tuple(dict.fromkeys(each for each in self.sight.refused if each.namespace in namespaces)),
         )
 
     async def _chain(self, found: Tree) -> tuple[Tree, ...]:
@@ -152,7 +139,7 @@ class Collection:
             kind = await self.kinds.of(owner.api_version, owner.kind)
         except UsageError:
             return None
-        seen = await self._see("owner", kind, owner.namespace, owner.name)
+        seen = await self.sight.see("owner", kind, owner.namespace, owner.name)
         return None if seen is None else _with_type(seen, kind)
 
     async def _pods_of(self, found: Tree, namespace: str) -> list[Tree]:
@@ -161,7 +148,7 @@ class Collection:
         selected = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())} if labels else {}
         pods: list[Tree] = []
         async for answer in self._connection.pages(POD.path(namespace), **selected):
-            self._require(answer, POD, None, namespace)
+            self.sight.require(answer, POD, None, namespace)
             page = [_with_type(pod, POD) for pod in answer.tree.get("items") or ()]
             pods += page if labels else [pod for pod in page if await self._leads_to(pod, found)]
         return pods
@@ -178,14 +165,42 @@ class Collection:
             return None
         labels = (found["spec"].get("selector") or {}).get("matchLabels") or {}
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        revisions = await self._list("revisions", REPLICA_SET, found["metadata"]["namespace"], labelSelector=selector)
+        revisions = await self.sight.list(
+            "revisions", REPLICA_SET, found["metadata"]["namespace"], labelSelector=selector
+        )
         return working_revision(found, revisions, failing)
 
     async def _pod(self, pod: Tree) -> LivePod:
         async with self._limit:
             events = await self._events(pod)
             logs = [log for life in logged_lives(pod) if (log := await self._log(pod, *life)) is not None]
-        return LivePod(pod, events, tuple(logs))
+            printed = await inside(self._connection, pod)
+        if isinstance(printed, Refused):
+            self.sight.refused.append(printed)
+        return LivePod(pod, events, tuple(logs), (printed,) if isinstance(printed, Printed) else ())
+
+    async def _with_gpus(
+        self, pods: Iterable[LivePod], around: Around
+    ) -> tuple[tuple[LivePod, ...], tuple[Claim, ...]]:
+        """Add what is said of the node's GPUs to its pods in which nothing could be asked."""
+        silent = [pod for pod in pods if not pod.printed and _is_on(pod.found, around.node)]
+        if not silent:
+            return tuple(pods), ()
+        probe, remarks = await self._probe(silent[0].found) if self._probes else (None, ())
+        said = tuple(filter(None, (probe or around.metrics,)))
+        return tuple(pod._replace(printed=said) if pod in silent else pod for pod in pods), remarks
+
+    async def _probe(self, pod: Tree) -> tuple[Printed | None, tuple[Claim, ...]]:
+        from oomedic.sources.cluster.probe import ProbeError, probe_node  # only where the user asks for it
+
+        try:
+            seen = await probe_node(self._connection, pod)
+        except ProbeError as failed:
+            return None, (claim("cluster.probe-failed", node=pod["spec"]["nodeName"], reason=failed.reason),)
+        if isinstance(seen, Refused):
+            self.sight.refused.append(seen)
+            return None, ()
+        return seen, ()
 
     async def _log(self, pod: Tree, container: str, previous: bool) -> ContainerLog | None:  # noqa: FBT001 - a life is a pair
         metadata = pod["metadata"]
@@ -194,72 +209,20 @@ class Collection:
         if answer.status == 200:
             return ContainerLog(container, previous, answer.body)
         if answer.status == _FORBIDDEN:
-            self.refused.append(Refused("logs", "get", "", "pods/log", metadata["namespace"]))
+            self.sight.refused.append(Refused("logs", "get", "", "pods/log", metadata["namespace"]))
         # 400 and 404: the life is gone with its log
         return None
 
     async def _events(self, pod: Tree) -> tuple[Tree, ...]:
         metadata = pod["metadata"]
         about = f"involvedObject.kind=Pod,involvedObject.name={metadata['name']}"
-        events = await self._list("events", EVENT, metadata["namespace"], fieldSelector=about)
+        events = await self.sight.list("events", EVENT, metadata["namespace"], fieldSelector=about)
         return tuple(sorted(events, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or ""))
 
     async def _config_maps(self, pods: Iterable[Tree]) -> tuple[Tree, ...]:
         wanted = {(pod["metadata"]["namespace"], name): None for pod in pods for name in config_maps_named(pod)}
-        found = [await self._see("config-map", CONFIG_MAP, namespace, name) for namespace, name in wanted]
+        found = [await self.sight.see("config-map", CONFIG_MAP, namespace, name) for namespace, name in wanted]
         return tuple(_with_type(each, CONFIG_MAP) for each in found if each is not None)
-
-    async def _node(self, pods: Iterable[Tree]) -> tuple[Tree | None, tuple[str, ...]]:
-        name = next((pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")), None)
-        if name is None:
-            return None, ()
-        if name not in self._nodes:
-            node = await self._see("node", NODE, None, name)
-            others = await self._list("neighbours", POD, None, fieldSelector=f"spec.nodeName={name}", limit="500")
-            self._nodes[name] = node, tuple(_place(pod) for pod in others if gpus_asked(pod))[:_MOST_NEIGHBOURS]
-        node, neighbours = self._nodes[name]
-        own = {_place(pod) for pod in pods}
-        return node, tuple(each for each in neighbours if each not in own)
-
-    async def _node_pools(self) -> tuple[Tree, ...]:
-        if self._pools is None:
-            pools = await self._list("node-pools", NODE_POOL, None)
-            self._pools = tuple(_with_type(pool, NODE_POOL) for pool in pools)
-        return self._pools
-
-    async def _see(self, fact: str, kind: Kind, namespace: str | None, name: str) -> Tree | None:
-        answer = await self._connection.get(kind.path(namespace, name))
-        if answer.status == 200:
-            tree: Tree = answer.tree
-            return tree
-        if answer.status == _FORBIDDEN:
-            self.refused.append(Refused(fact, "get", kind.group, kind.plural, namespace))
-        return None
-
-    async def _list(self, fact: str, kind: Kind, namespace: str | None, **selected: str) -> list[Tree]:
-        found: list[Tree] = []
-        async for answer in self._connection.pages(kind.path(namespace), **selected):
-            if answer.status == _FORBIDDEN:
-                self.refused.append(Refused(fact, "list", kind.group, kind.plural, namespace))
-            if answer.status != 200:
-                break
-            found += answer.tree.get("items") or ()
-        return found
-
-    def _require(self, answer: Answer, kind: Kind, name: str | None, namespace: str | None) -> None:
-        """Raise what keeps the whole command from its work."""
-        if answer.status == 200:
-            return
-        verb = "get" if name else "list"
-        where = namespace if kind.namespaced else None
-        if answer.status == _FORBIDDEN:
-            rule = Refused("", verb, kind.group, kind.plural, where).rule
-            raise ClusterError("cluster-forbidden", verb=verb, resource=kind.plural, namespace=where or "*", rule=rule)
-        if answer.status == _NOT_FOUND:
-            raise ClusterError("cluster-no-such-object", kind=kind.kind, name=name or "", namespace=where or "")
-        raise ClusterError(
-            "cluster-refused", server=self._connection.server, status=answer.status, reason=answer.message
-        )
 
 
 def _telling(pod: Tree) -> tuple[bool, bool, str]:
@@ -267,12 +230,8 @@ def _telling(pod: Tree) -> tuple[bool, bool, str]:
     return not has_crashed(pod), not is_failing(pod), str(pod["metadata"].get("creationTimestamp", ""))
 
 
-def _has_ended(pod: Tree) -> bool:
-    return pod.get("status", {}).get("phase") in {"Succeeded", "Failed"}
-
-
-def _place(pod: Tree) -> str:
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+def _is_on(pod: Tree, node: Tree | None) -> bool:
+    return node is not None and pod["spec"].get("nodeName") == node["metadata"]["name"]
 
 
 def _with_type(found: Mapping[str, Any], kind: Kind) -> Tree:

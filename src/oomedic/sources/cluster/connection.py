@@ -82,6 +82,15 @@ class Connection:
         """Read one path, again after a fault."""
         return await self.ask("GET", path, parameters)
 
+    async def glance(self, path: str) -> Answer:
+        """Read one path once: where something behind the API server answers, its faults are not the server's.
+
+        Raises:
+            ClusterError: ``cluster-unreachable`` or ``cluster-slow``.
+        """
+        answer, _ = await self._once("GET", path, {}, (None, None))
+        return answer
+
     async def discover(self, path: str, accept: str) -> Answer:
         """Read a path in another form of JSON."""
         return await self.ask("GET", path, {}, headers={"Accept": accept})

@@ -44,6 +44,7 @@ CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps", also=("cm",))
 NAMESPACE: Final = Kind("Namespace", "v1", "namespaces", namespaced=False, also=("ns",))
 REPLICA_SET: Final = Kind("ReplicaSet", "apps/v1", "replicasets", also=("rs",))
 NODE_POOL: Final = Kind("NodePool", "karpenter.sh/v1", "nodepools", namespaced=False)
+RUNTIME_CLASS: Final = Kind("RuntimeClass", "node.k8s.io/v1", "runtimeclasses", namespaced=False)
 BUILT_IN: Final = (
     POD,
     NODE,
