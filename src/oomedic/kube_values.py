@@ -1,8 +1,11 @@
 """A node as the API server would hold it: YAML 1.1 decides what is a number, a boolean or null."""
 
-from typing import Any
+from typing import Any, Final
 
 from oomedic.yamlnodes import MappingNode, Node, ScalarNode, SequenceNode, fields, is_string
+
+_TYPES: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
+"""Of what is not text; dates and numbers in sixties (``1:30``) stay text in Kubernetes."""
 
 
 def kube_value(node: Node | None) -> Any:
@@ -26,4 +29,6 @@ def _typed(node: ScalarNode) -> Any:
 
     loader: Any = yaml.SafeLoader("")
     tag = node.tag or loader.resolve(yaml.ScalarNode, node.value, (True, False))
+    if tag not in _TYPES or ":" in node.value:
+        return node.value
     return loader.construct_object(yaml.ScalarNode(tag, node.value))

@@ -42,7 +42,7 @@ class LiveChange(NamedTuple):
 
 
 def chosen(plan: Plan | None, remedies: Iterable[str]) -> Offer:
-    """Return the offer to apply: the best, or the first with the remedies that were asked for.
+    """Return the offer to apply: the best, or the first that consists of the remedies that were asked for.
 
     Raises:
         UsageError: ``nothing-to-apply`` or ``remedy-not-offered``.
@@ -54,10 +54,10 @@ def chosen(plan: Plan | None, remedies: Iterable[str]) -> Offer:
     if not wanted:
         return plan.best
     for offer in offers:
-        if offer.remedy == wanted[0]:
+        if offer.remedy in wanted and set(wanted) <= {offer.remedy, *(change.remedy for change in offer.changes)}:
             return offer
     raise UsageError(
-        "remedy-not-offered", remedy=wanted[0], offered=tuple(dict.fromkeys(each.remedy for each in offers))
+        "remedy-not-offered", remedy=" + ".join(wanted), offered=tuple(dict.fromkeys(each.remedy for each in offers))
     )
 
 

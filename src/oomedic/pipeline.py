@@ -18,8 +18,9 @@ from oomedic.finding import Diagnosis, Finding
 from oomedic.instance import Instance, instances_of
 from oomedic.known_models import checkpoint_of
 from oomedic.patching import manifest_patch, move_patches
-from oomedic.planning.plan import Plan, make_plan, settled
+from oomedic.planning.plan import Plan, make_plan, settled, wished_plan
 from oomedic.question import Hub, Library, Log, Manifest, Question
+from oomedic.remedy import Remedy
 from oomedic.result import Patch, Report, Result
 from oomedic.understanding import Life, evidence_of, lives_of
 from oomedic.workload import Workload
@@ -78,6 +79,8 @@ def _judge(question: Question, library: Library, life: Life, before: Evidence | 
         plan = _plan(evidence, first, known, library.catalogue)
         plan = _with_moves(plan, question, life, library)
         patch = _patch(plan, question.manifests, life.workload, library.catalogue)
+    elif question.remedies:
+        plan = wished_plan(evidence, _remedies(question.remedies, library.catalogue), _Shelf(library.catalogue))
     result = result_of(evidence, diagnosis, plan, patch)
     return result._replace(placement=_placement(evidence, question, library))
 
@@ -151,9 +154,12 @@ def causes_for(evidence: Evidence, catalogue: Catalogue) -> tuple[Cause, ...]:
 
 def _plan(evidence: Evidence, finding: Finding, known: Iterable[Cause], catalogue: Catalogue) -> Plan:
     cause = next(each for each in known if each.code == finding.code)
+    return make_plan(evidence, finding, cause, _remedies(cause.helps, catalogue), _Shelf(catalogue))
+
+
+def _remedies(codes: Iterable[str], catalogue: Catalogue) -> tuple[Remedy, ...]:
     modules = {page["code"]: page["module"] for page in map(catalogue.page, catalogue.codes())}
-    wanted = [modules[code] for code in cause.helps if code in modules]
-    return make_plan(evidence, finding, cause, remedy_files.load(wanted), _Shelf(catalogue))
+    return remedy_files.load([modules[code] for code in codes if code in modules])
 
 
 def _patch(

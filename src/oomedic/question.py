@@ -40,6 +40,7 @@ class Question(NamedTuple):
     """What is asked: logs, manifests, a command line, options, and a model whose config the user gave.
 
     ``beside`` are files that are neither: pods, events, nvidia-smi. ``before`` is the same for how it still worked.
+    ``remedies`` are changes that are asked for by name.
     """
 
     logs: tuple[Log, ...] = ()
@@ -49,6 +50,7 @@ class Question(NamedTuple):
     checkpoint: Checkpoint | None = None
     beside: "tuple[Beside, ...]" = ()
     before: "Question | None" = None
+    remedies: tuple[str, ...] = ()
 
 
 class Library(NamedTuple):

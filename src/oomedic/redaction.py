@@ -19,7 +19,7 @@ _SECRETS: Final = frozenset(
 )
 _KEYS_OF: Final = frozenset(("api", "access", "private", "secret", "auth", "encryption", "signing", "account"))
 _TEXT_TOKENS: Final = frozenset(
-    ("eos", "bos", "pad", "unk", "sep", "mask", "image", "video", "audio", "special", "stop", "per")
+    ("eos", "bos", "pad", "unk", "sep", "mask", "image", "video", "audio", "special", "stop", "per", "batched")
 )
 _NO_SECRET: Final = frozenset(("none", "null", "false", "true", "''", '""', "[]", HIDDEN))
 

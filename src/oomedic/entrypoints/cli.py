@@ -27,6 +27,7 @@ _COMMANDS = {
     "verify": "oomedic.entrypoints.commands.verify",
     "undo": "oomedic.entrypoints.commands.undo",
     "inspect": "oomedic.entrypoints.commands.inspect",
+    "patch": "oomedic.entrypoints.commands.patch",
     "explain": "oomedic.entrypoints.commands.explain",
     "list": "oomedic.entrypoints.commands.catalogue",
 }

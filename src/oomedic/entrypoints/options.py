@@ -21,6 +21,7 @@ _BESIDE_THE_LOG = (
     ("--events", "kubectl get events, as a table, YAML or JSON"),
     ("--nvidia-smi", "nvidia-smi, nvidia-smi -q, its CSV, or DCGM's metrics"),
 )
+_OUTPUTS = ("text", "json", "yaml", "markdown")
 _CONFIDENCES = ("certain", "likely", "possible", "never")
 
 
@@ -187,6 +188,14 @@ def _inspect(parser: argparse.ArgumentParser) -> None:
     _common(parser)
 
 
+def _patch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="+", metavar="FILE", help="manifests, or folders of them; - reads standard input")
+    parser.add_argument("--remedy", action="append", default=[], metavar="FIX…", help="this change, not the first one")
+    parser.add_argument("--in-place", action="store_true", help="write the files, which keep their mode and owner")
+    _engine(parser)
+    _common(parser, ("diff", "jsonpatch", "strategic", "kustomize", "helm-set"))
+
+
 def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", help="OOM401, FIX101, or a name such as kv-cache-too-small")
     _common(parser)
@@ -265,9 +274,11 @@ def _prices(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--prices", metavar="FILE|aws", help="on-demand prices: a JSON or TOML file, or ask AWS")
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
+def _common(parser: argparse.ArgumentParser, forms: Sequence[str] = ()) -> None:
+    """Add what all commands have; ``forms`` are a command's own, the first of them what it prints by itself."""
     group = parser.add_argument_group("common options")
-    group.add_argument("-o", "--output", choices=("text", "json", "yaml", "markdown"), default="text")
+    written = (*forms, *(form for form in _OUTPUTS if form not in forms))
+    group.add_argument("-o", "--output", choices=written, default=written[0])
     _language(group)
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     group.add_argument("--data", metavar="DIR", help="your own gpus.toml, instances.toml, models/*.toml, …")
@@ -310,6 +321,11 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
     "verify": ("watch a workload until its server answers", "KIND/NAME [-n NAMESPACE] [options]", _verify),
     "undo": ("take back the last change of `fix`", "KIND/NAME [-n NAMESPACE] [options]", _undo),
     "inspect": ("show what was understood of a manifest", "", _inspect),
+    "patch": (
+        "change manifests so that their engines start",
+        "FILE… [--remedy FIX…] [-o FORM | --in-place] [options]",
+        _patch,
+    ),
     "explain": ("explain a cause or a remedy", "", _explain),
     "list": ("list what oomedic knows", "", _list),
 }

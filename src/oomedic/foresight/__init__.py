@@ -21,9 +21,10 @@ __all__ = ["foreseen", "lack_of_memory", "refusals"]
 def foreseen(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:
     """Return everything that keeps a configuration from starting, in the order in which the engine would find it.
 
-    ``formats`` are the ways of storing weights: what a card needs for each.
+    What is only possible comes last. ``formats`` are the ways of storing weights: what a card needs for each.
     """
-    return (*refusals(evidence, formats), *lack_of_memory(evidence.assessment))
+    found = (*refusals(evidence, formats), *lack_of_memory(evidence.assessment))
+    return tuple(sorted(found, key=lambda finding: finding.confidence == "possible"))
 
 
 def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from oomedic.kube_object import KubeObject, objects_of
 from oomedic.kube_values import kube_value
 from oomedic.kustomize import build, kustomizations
+from oomedic.yamlnodes import get, text_of
 from oomedic.yamltext import compose
 
 Files = Mapping[str, str]
@@ -22,11 +23,22 @@ class Changed(NamedTuple):
         """The files that differ."""
         return tuple(path for path in self.before if self.before[path] != self.after[path])
 
+    @property
+    def anything(self) -> bool:
+        """Whether any file differs or is new."""
+        return bool(self.paths or self.made)
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The files that are new."""
+        return tuple(path for path in self.after if path not in self.before)
+
 
 class ObjectChange(NamedTuple):
     """One object that differs; without a kind it is a values file.
 
-    ``path`` is the file that it stands in, or the kustomization that makes it.
+    ``path`` is the file that it stands in, or the kustomization that makes it; ``written_name`` is its name before that
+    one changes it, which is when the patches of a kustomization are applied.
     """
 
     path: str
@@ -36,6 +48,7 @@ class ObjectChange(NamedTuple):
     name: str
     before: Any
     after: Any
+    written_name: str = ""
 
     @property
     def group(self) -> str:
@@ -67,4 +80,5 @@ def _different(path: str, before: tuple[KubeObject, ...], after: tuple[KubeObjec
     for old, new in zip(before, after, strict=True):
         trees = kube_value(old.node), kube_value(new.node)
         if trees[0] != trees[1]:
-            yield ObjectChange(path, new.api_version, new.kind, new.namespace, new.name, *trees)
+            written = text_of(get(new.node, "metadata", "name")) or new.name
+            yield ObjectChange(path, new.api_version, new.kind, new.namespace, new.name, *trees, written)

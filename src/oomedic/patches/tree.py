@@ -1,5 +1,6 @@
 """Differences of two trees of plain values: as JSON Patch (RFC 6902), and as what merges into the first."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -61,20 +62,30 @@ def _of_key(before: Mapping[str, Any], after: Mapping[str, Any], key: str, point
 
 
 def _of_lists(before: Sequence[Any], after: Sequence[Any], pointer: str) -> Iterator[dict[str, Any]]:
-    """Compare lists item by item where they are as long, else what stands between equal ends."""
+    """Compare lists item by item where they are as long, else by what was put in or taken out."""
     if len(before) == len(after):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from operations(old, new, f"{pointer}/{index}")
         return
-    shorter = min(len(before), len(after))
-    start = next((at for at in range(shorter) if before[at] != after[at]), shorter)
-    rest = shorter - start
-    end = next((at for at in range(rest) if before[-1 - at] != after[-1 - at]), rest)
     yield {"op": "test", "path": pointer, "value": before}
-    for index in range(len(before) - end - 1, start - 1, -1):
-        yield {"op": "remove", "path": f"{pointer}/{index}"}
-    for index in range(start, len(after) - end):
-        yield {"op": "add", "path": f"{pointer}/{index}", "value": after[index]}
+    for tag, start, end, first, last in reversed(_steps(before, after)):
+        # from the end, so that the numbers of what stands before stay as they are
+        common = min(end - start, last - first) if tag == "replace" else 0
+        for index in range(end - 1, start + common - 1, -1):
+            yield {"op": "remove", "path": f"{pointer}/{index}"}
+        for number, index in enumerate(range(first + common, last), start=start + common):
+            place = "-" if end == len(before) else number
+            yield {"op": "add", "path": f"{pointer}/{place}", "value": after[index]}
+        for offset in range(common):
+            yield {"op": "replace", "path": f"{pointer}/{start + offset}", "value": after[first + offset]}
+
+
+def _steps(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[str, int, int, int, int]]:
+    from difflib import SequenceMatcher  # only where lists of another length are compared
+
+    old, new = ([json.dumps(item, sort_keys=True) for item in each] for each in (before, after))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return [step for step in matcher.get_opcodes() if step[0] != "equal"]
 
 
 def _merging_lists(before: Sequence[Any], after: Sequence[Any], by: str) -> list[Any]:

@@ -75,6 +75,16 @@ class Plan(NamedTuple):
     before: Budget | None
 
 
+def wished_plan(evidence: Evidence, remedies: Iterable[Remedy], catalogue: Catalogued) -> Plan:
+    """Propose changes that are asked for by name though no cause calls for them; each is re-computed all the same."""
+    asked = Finding("", "", "possible", ())
+    found = [each for remedy in remedies for each in _offers(remedy, evidence, asked, catalogue)]
+    offers = [each for each in found if isinstance(each, Offer)]
+    rejected = tuple(each for each in found if isinstance(each, Rejected))
+    before = evidence.assessment.budget if evidence.assessment else None
+    return Plan(offers[0] if offers else None, tuple(offers[1:]), rejected, before)
+
+
 def make_plan(
     evidence: Evidence, finding: Finding, cause: Cause, remedies: Iterable[Remedy], catalogue: Catalogued
 ) -> Plan:

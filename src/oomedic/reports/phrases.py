@@ -36,9 +36,12 @@ class Phrasebook:
 
     def error(self, error: OomedicError) -> tuple[str, str]:
         """Render an error: what happened and what it means, and what to do."""
-        says = self.text(f"error.{error.slug}.says", **error.parameters)
+        parameters = {**error.parameters}
+        reason = f"edit-reason.{parameters.get('reason')}"
+        if self.has(reason):
+            parameters["reason"] = self.text(reason)
         do = f"error.{error.slug}.do"
-        return says, self.text(do, **error.parameters) if self.has(do) else ""
+        return self.text(f"error.{error.slug}.says", **parameters), self.text(do, **parameters) if self.has(do) else ""
 
     def size(self, size: int) -> str:
         """Write a size, in the user's unit beside GiB where that was another one."""
