@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from oomedic.assessment import Assessment
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
@@ -37,8 +38,12 @@ def forecast(
     if failed.phase != phase or (what and failed.what != what) or (peak and assessment.peak not in peak):
         return None
     values = {fact: _FACTS[fact](evidence, failed) for fact in facts}
-    confidence: Confidence = "possible" if assessment.certainty == "edge" else "likely"
-    return Finding(*name, confidence, (claim(message, **values),), None, phase)
+    return Finding(*name, confidence_of(assessment), (claim(message, **values),), None, phase)
+
+
+def confidence_of(assessment: Assessment) -> Confidence:
+    """Return how sure a finding is that rests on the arithmetic alone."""
+    return "possible" if assessment.certainty == "edge" else assessment.certainty
 
 
 def _missing(_evidence: Evidence, failed: Check) -> int:

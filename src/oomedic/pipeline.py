@@ -86,16 +86,17 @@ def _judge(question: Question, library: Library, life: Life, before: Evidence | 
 
 
 def _diagnosed(evidence: Evidence, known: Sequence[Cause], catalogue: Catalogue) -> Diagnosis:
-    """Ask the causes; where nothing has run yet, the engine's rules and the arithmetic tell what would be found."""
+    """Ask the causes; where nothing has run yet, the engine's own refusals come before a lack of memory."""
     found = diagnose(evidence, known)
     if evidence.events:
         return found
-    from oomedic.foresight import foreseen  # only where nothing has run
+    from oomedic.foresight import refusals  # only where nothing has run
     from oomedic.search.formats import formats_of
 
-    codes = {finding.code for finding in found.findings}
-    more = (each for each in foreseen(evidence, formats_of(catalogue.formats())) if each.code not in codes)
-    return found._replace(findings=(*found.findings, *more))
+    refused = refusals(evidence, formats_of(catalogue.formats()))
+    codes = {finding.code for finding in refused}
+    findings = (*refused, *(each for each in found.findings if each.code not in codes))
+    return found._replace(findings=tuple(sorted(findings, key=lambda finding: finding.confidence == "possible")))
 
 
 def _with_moves(plan: Plan, question: Question, life: Life, library: Library) -> Plan:

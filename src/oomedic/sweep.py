@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from oomedic.argument_table import ArgumentTable
+from oomedic.argument_table import Argument, ArgumentTable
 from oomedic.arguments import Given, read_argv, words_of
 from oomedic.errors import UnknownName, UsageError
 
@@ -11,6 +11,7 @@ Sweep = Sequence[tuple[str, Sequence[Given]]]
 """Arguments by vLLM's names, each with the values that it takes in turn."""
 
 _MOST: Final = 200
+_SWITCHED: Final = {"true": True, "false": False}
 
 
 def read_sweep(text: str, table: ArgumentTable) -> tuple[str, tuple[Given, ...]]:
@@ -27,14 +28,22 @@ def read_sweep(text: str, table: ArgumentTable) -> tuple[str, tuple[Given, ...]]
         raise UsageError("sweep-unreadable", text=text)
     if len(parts) > _MOST:
         raise UsageError("sweep-too-long", text=name, number=len(parts), limit=_MOST)
-    if table.find(flag) is None:
+    match = table.find(flag)
+    if match is None:
         raise UnknownName("argument-unknown", name=name, nearest=_nearest(flag, table))
-    read = [read_argv(words_of(f"{flag}={part}"), table, "--sweep") for part in parts]
+    read = [read_argv(words_of(_written(flag, match.argument, part)), table, "--sweep") for part in parts]
     unread = [part for part, given in zip(parts, read, strict=True) if given.problems or not given.given]
     if unread:
         raise UsageError("sweep-unreadable", text=f"{name}={unread[0]}")
     found = [next(iter(given.given.items())) for given in read]
     return found[0][0], tuple(given for _, given in found)
+
+
+def _written(flag: str, argument: Argument, value: str) -> str:
+    """Return how a value is written on the engine's command line, where a switch takes none."""
+    if argument.kind != "flag" or value.lower() not in _SWITCHED:
+        return f"{flag}={value}"
+    return flag if _SWITCHED[value.lower()] else f"--no-{flag.removeprefix('--')}"
 
 
 def _nearest(flag: str, table: ArgumentTable) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def test_a_configuration_that_starts_has_no_finding():
 
 
 def test_weights_that_exceed_the_card_are_foreseen():
-    assert codes(LARGE)[0] == ("OOM201", "likely")
+    assert codes(LARGE)[0] == ("OOM201", "certain")
     assert codes(LARGE, gpu="H100")[0][0] == "OOM201", "131 GiB of weights on 80 GB"
 
 

@@ -56,6 +56,7 @@ from oomedic.exhaustion import EXHAUSTION, exhaustion
 from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
 from oomedic.fitting import weights_claims, weights_exceed
+from oomedic.forecast import confidence_of
 
 
 @cause(
@@ -88,4 +89,5 @@ def match(evidence: Evidence) -> Finding | None:
 
 def _computed(evidence: Evidence) -> Finding:
     claims = (claim("OOM201.summary"), *weights_claims(evidence, "OOM201.computed"), claim("OOM201.no-knob"))
-    return Finding("OOM201", "weights-exceed-gpu", "likely", claims, None, "weights_load")
+    sure = confidence_of(evidence.assessment) if evidence.assessment else "likely"
+    return Finding("OOM201", "weights-exceed-gpu", sure, claims, None, "weights_load")

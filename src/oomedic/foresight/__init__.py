@@ -1,7 +1,8 @@
-"""What a configuration that has not run yet will die of: by the engine's own rules, then by its arithmetic.
+"""What the engine would refuse of a configuration that has not run yet, before it asks for memory.
 
 One file per kind of rule, each with functions that take the evidence and yield findings. The finding of a cause that
-a crash would have shown carries that cause's code, so that its page and its remedies hold here too.
+a crash would have shown carries that cause's code, so that its page and its remedies hold here too. Where memory
+would run out, the causes tell themselves (``forecast``).
 """
 
 from collections.abc import Mapping
@@ -10,25 +11,18 @@ from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.foresight.card import beyond_the_card
 from oomedic.foresight.limits import limits_in_conflict
-from oomedic.foresight.memory import lack_of_memory
 from oomedic.foresight.parallelism import too_few_gpus
 from oomedic.foresight.words import words_that_are_refused
 from oomedic.search.formats import Format
 
-__all__ = ["foreseen", "lack_of_memory", "refusals"]
-
-
-def foreseen(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:
-    """Return everything that keeps a configuration from starting, in the order in which the engine would find it.
-
-    What is only possible comes last. ``formats`` are the ways of storing weights: what a card needs for each.
-    """
-    found = (*refusals(evidence, formats), *lack_of_memory(evidence.assessment))
-    return tuple(sorted(found, key=lambda finding: finding.confidence == "possible"))
+__all__ = ["refusals"]
 
 
 def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:
-    """Return what the engine refuses before it asks for memory."""
+    """Return what the engine refuses, in the order in which it would find it.
+
+    ``formats`` are the ways of storing weights: what a card needs for each.
+    """
     return (
         *words_that_are_refused(evidence),
         *too_few_gpus(evidence),
