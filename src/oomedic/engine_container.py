@@ -153,7 +153,8 @@ def read_engine(found: KubeObject, template: PodTemplate, candidate: Candidate, 
         owner=_owner(found, source),
         notes=tuple(_notes(candidate, pod)),
     )
-    return Reading(workload, candidate.command, home, tuple(map(Count, devices.leaves)), source)
+    counts = tuple(map(Count, devices.leaves))
+    return Reading(workload, candidate.command, home, counts, source, found, pod, container)
 
 
 def _metadata(found: KubeObject) -> Mapping[str, object]:

@@ -13,7 +13,7 @@ from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence, Subject
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu
-from oomedic.known import Known
+from oomedic.known import NOTHING_KNOWN, Known
 from oomedic.known_models import Resolved
 from oomedic.phases import got_past_loading
 from oomedic.printed_figures import known_figures
@@ -255,7 +255,7 @@ def _known(printed: Known, options: EngineOptions, config: EngineConfig) -> Know
     if options.weights is not None:
         share = options.weights
         weights = Figure(share.value // ranks, share.low // ranks, share.high // ranks, share.origin, share.where)
-    anything = any(value is not None for value in printed) or weights is not None
+    anything = printed != NOTHING_KNOWN or weights is not None or options.kv_cache_memory is not None
     return printed._replace(
         total=options.gpu_memory or printed.total,
         weights=weights,

@@ -5,7 +5,7 @@ a crash would have shown carries that cause's code, so that its page and its rem
 would run out, the causes tell themselves (``forecast``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
@@ -13,9 +13,13 @@ from oomedic.foresight.card import beyond_the_card
 from oomedic.foresight.limits import limits_in_conflict
 from oomedic.foresight.parallelism import too_few_gpus
 from oomedic.foresight.words import words_that_are_refused
+from oomedic.foresight.host import host_memory_short, shared_memory_short
+from oomedic.foresight.probes import probe_before_ready
+from oomedic.foresight.rollout import no_spare_gpu
+from oomedic.placement.node_pool import NodePool
 from oomedic.search.formats import Format
 
-__all__ = ["refusals"]
+__all__ = ["hazards", "refusals"]
 
 
 def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:
@@ -28,4 +32,17 @@ def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding
         *too_few_gpus(evidence),
         *limits_in_conflict(evidence),
         *beyond_the_card(evidence, formats),
+    )
+
+
+def hazards(evidence: Evidence, pools: Sequence[NodePool]) -> tuple[Finding, ...]:
+    """Return what Kubernetes would do to a start that the GPU's memory allows.
+
+    ``pools`` are the node pools that the pod may get a node from.
+    """
+    return (
+        *host_memory_short(evidence),
+        *shared_memory_short(evidence),
+        *probe_before_ready(evidence),
+        *no_spare_gpu(evidence, pools),
     )
