@@ -183,6 +183,7 @@ class Shelf:
     """What remedies may look up, from the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
+        """Take the catalogue."""
         self._catalogue = catalogue
 
     def variants_of(self, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.foresight.card import beyond_the_card
+from oomedic.foresight.host import host_memory_short, shared_memory_short
 from oomedic.foresight.limits import limits_in_conflict
 from oomedic.foresight.parallelism import too_few_gpus
-from oomedic.foresight.words import words_that_are_refused
-from oomedic.foresight.host import host_memory_short, shared_memory_short
 from oomedic.foresight.probes import probe_before_ready
 from oomedic.foresight.rollout import no_spare_gpu
+from oomedic.foresight.words import words_that_are_refused
 from oomedic.placement.node_pool import NodePool
 from oomedic.search.formats import Format
 

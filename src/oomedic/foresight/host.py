@@ -32,7 +32,8 @@ def host_memory_short(evidence: Evidence) -> Iterator[Finding]:
     if workload is None or config is None or limit is None or not limit.bytes:
         return
     workers = _workers(workload, config)
-    pinned = tuple(_pinned(workload, config, workers))
+    swaps = config.generation == "V0" and evidence.version_known  # later releases take no swap space
+    pinned = tuple(_pinned(workload, config, workers, swaps=swaps))
     kept = sum(size for size, _ in pinned)
     processes = resident(workers)
     sure = _sure(limit.bytes, kept, processes)
@@ -72,12 +73,12 @@ def _workers(workload: Workload, config: EngineConfig) -> int:
     return max(1, min(ranks, workload.gpus_per_pod or ranks))
 
 
-def _pinned(workload: Workload, config: EngineConfig, workers: int) -> Iterator[tuple[Bytes, Claim]]:
+def _pinned(workload: Workload, config: EngineConfig, workers: int, *, swaps: bool) -> Iterator[tuple[Bytes, Claim]]:
     """Yield what cannot be given back under pressure, with the sentence that says so."""
     offloaded = int(config.number("cpu_offload_gb") * GIB)
     if offloaded:
         yield offloaded * workers, claim("foreseen.host-offload", "cpu_offload_gb", size=offloaded, workers=workers)
-    swap = int(config.number("swap_space") * GIB) if config.generation == "V0" else 0
+    swap = int(config.number("swap_space") * GIB) if swaps else 0
     if swap:
         yield swap * workers, claim("foreseen.host-swap", "swap_space", size=swap, workers=workers)
     for name, size in workload.offload.items():

@@ -1,7 +1,7 @@
 """Probes that give up before the weights are there.
 
-How fast weights are read is what 106 logs of public issues print ("Model loading took X GiB and Y seconds"; tests/cases):
-a quarter below 0.16 GiB/s a GPU, half below 0.73, five of a hundred above 4.9.
+How fast weights are read is what 106 logs of public issues print ("Model loading took X GiB and Y seconds",
+tests/cases): a quarter below 0.16 GiB/s a GPU, half below 0.73, five of a hundred above 4.9.
 """
 
 from collections.abc import Iterator

@@ -9,12 +9,12 @@ from math import ceil
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.errors import UsageError
+from oomedic.errors import Parameter, UsageError
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.placement.node_pool import NodePool
 from oomedic.units import parse_quantity
-from oomedic.workload import Strategy, Workload
+from oomedic.workload import Strategy
 
 _GPU: Final = "nvidia.com/gpu"
 _ROLLING: Final = "RollingUpdate"
@@ -33,7 +33,7 @@ def no_spare_gpu(evidence: Evidence, pools: Sequence[NodePool]) -> Iterator[Find
     if not surge:
         return
     spare, limit = surge * workload.gpus_per_replica, _limit(pools)
-    facts = {"surge": surge, "spare": spare, "strategy": _written(strategy)}
+    facts: dict[str, Parameter] = {"surge": surge, "spare": spare, "strategy": _written(strategy)}
     if limit is not None:
         taken = workload.gpus_per_replica * workload.replicas
         if limit < taken + spare:
@@ -72,5 +72,4 @@ def _limit(pools: Sequence[NodePool]) -> int | None:
 
 
 def _written(strategy: Strategy) -> str:
-    given = f"{strategy.type}, maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
-    return given
+    return f"{strategy.type}, maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"

@@ -57,8 +57,6 @@ def read_baseline(text: str, path: str) -> frozenset[str]:
 def known(told: Iterable[Told], baseline: frozenset[str]) -> tuple[Told, ...]:
     """Mark the findings that a baseline holds."""
     return tuple(
-        each._replace(silenced=Silenced("baseline"))
-        if each.silenced is None and each.fingerprint in baseline
-        else each
+        each._replace(silenced=Silenced("baseline")) if each.silenced is None and each.fingerprint in baseline else each
         for each in told
     )

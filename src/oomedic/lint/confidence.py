@@ -9,7 +9,7 @@ _ORDER: Final = ("certain", "likely", "possible")
 
 
 def counts(told: Told, fail_on: str) -> bool:
-    """Tell whether a finding is at least as sure as ``fail_on``; ``never`` counts nothing, nor does what is silenced."""
+    """Tell whether a finding is at least as sure as ``fail_on`` and not silenced; for ``never`` none is."""
     if told.silenced is not None or fail_on not in _ORDER:
         return False
     return _ORDER.index(told.confidence) <= _ORDER.index(fail_on)

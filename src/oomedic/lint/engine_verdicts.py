@@ -1,11 +1,12 @@
 """One engine on each card that its pod could get: what the engine, the GPU's memory and Kubernetes would refuse."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from oomedic.answer import result_of
 from oomedic.cause import Cause
-from oomedic.evidence import Evidence
+from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Confidence, Diagnosis, Finding
 from oomedic.foresight import hazards
 from oomedic.gathering import EngineOptions
@@ -63,7 +64,7 @@ class EngineJudge:
     def _case(self, workload: Workload, options: EngineOptions, where: Where) -> Case:
         question = Question(command=self._command, options=options)
         evidence = evidence_of(question, self._library, Life(workload=workload))
-        found = diagnosed(evidence, self._causes(evidence), self._library.catalogue).findings
+        found = diagnosed(evidence, self._causes, self._library.catalogue).findings
         codes = {finding.code for finding in found}
         nowhere = _nowhere(where)
         codes |= {finding.code for finding in nowhere}
@@ -87,7 +88,7 @@ class EngineJudge:
         )
 
     def _offer(self, evidence: Evidence, finding: Finding) -> Offer | None:
-        cause = next((each for each in self._causes(evidence) if each.code == finding.code), None)
+        cause = next((each for each in self._causes if each.code == finding.code), None)
         if cause is None:
             return None
         message = finding.because[0].message if finding.because else ""
@@ -95,8 +96,10 @@ class EngineJudge:
         remedies = remedies_of(helps, self._library.catalogue)
         return best_offer(evidence, finding, cause, remedies, self._shelf)
 
-    def _causes(self, evidence: Evidence) -> tuple[Cause, ...]:
-        return causes_for(evidence, self._library.catalogue)
+    @cached_property
+    def _causes(self) -> tuple[Cause, ...]:
+        """All causes: without a log each is asked."""
+        return causes_for(Evidence(Subject()), self._library.catalogue)
 
 
 def verdict_of(case: Case, workload: Workload) -> Verdict:

@@ -42,6 +42,7 @@ class LintQuestion(NamedTuple):
         named: paths that the user named one by one: what cannot be judged of them is an error, in folders a remark.
         unreadable: what could not even be read.
         baseline: fingerprints of findings that are known already.
+        rewrites: whether the changes that help are wanted as replacements in the files too.
     """
 
     manifests: tuple[Manifest, ...]
@@ -50,6 +51,7 @@ class LintQuestion(NamedTuple):
     named: frozenset[str] = frozenset()
     unreadable: tuple[OomedicError, ...] = ()
     baseline: frozenset[str] = frozenset()
+    rewrites: bool = False
 
 
 def lint(question: LintQuestion, library: Library) -> Linted:
@@ -90,7 +92,8 @@ def _judged(
     pools = node_pools_among(found for file in readings for found in file.objects)
     cards = Cards(question.options, pools, Shelf(library.catalogue).instances())
     judge, places = EngineJudge(library, question.command), Places()
-    teller = Teller(places, Rewriter(files, library.catalogue.arguments, places), _slips(library))
+    rewriter = Rewriter(files, library.catalogue.arguments, places) if question.rewrites else None
+    teller = Teller(places, rewriter, _slips(library))
     for file in readings:
         for reading in file.engines:
             if not reading.workload.supported:
@@ -118,7 +121,7 @@ class _Seen(NamedTuple):
 class Teller:
     """Tells findings with their places, each once, whatever the number of cards."""
 
-    def __init__(self, places: Places, rewriter: Rewriter, slips: Sequence[Slip]) -> None:
+    def __init__(self, places: Places, rewriter: Rewriter | None, slips: Sequence[Slip]) -> None:
         """Take what finds places, what writes changes down, and the kinds of slips."""
         self._places = places
         self._rewriter = rewriter
@@ -154,7 +157,7 @@ class Teller:
             gpus,
             possible,
             offer,
-            self._rewriter.replacements(offer, reading) if offer else (),
+            self._rewriter.replacements(offer, reading) if offer and self._rewriter else (),
         )
 
     def _of_slips(self, reading: Reading, evidence: Evidence, said: set[str]) -> Iterator[Told]:

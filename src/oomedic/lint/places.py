@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from oomedic.argument_words import Occurrence, find_occurrence
+from oomedic.atlas import Layer
 from oomedic.claim import Claim
 from oomedic.finding import Finding
 from oomedic.given import Given
@@ -85,10 +86,7 @@ class Places:
         about = sighting.about
         if isinstance(about, Given):
             return self._of_given(about, reading, about.spelling)
-        if about is not None:
-            place = self._of_name(about, reading)
-        else:
-            place = self._of_said(sighting.said, (), reading)
+        place = self._of_name(about, reading) if about else self._of_said(sighting.said, (), reading)
         return place or self.of_engine(reading)
 
     def of_engine(self, reading: Reading) -> Place:
@@ -168,7 +166,9 @@ class Places:
         first, last = (self._of_leaf(command.places.get(word.origin), reading, word.text, name) for word in ends)
         if first is None or last is None:
             return first or last
-        behind = first.path == last.path and (first.line, first.column) <= (last.line, last.column)
+        if first.path != last.path:
+            return last  # an overlay gives the value to a flag of its base
+        behind = (first.line, first.column) <= (last.line, last.column)
         return first._replace(end_line=last.end_line, end_column=last.end_column) if behind else first
 
     def _of_name(self, name: str, reading: Reading) -> Place | None:
@@ -197,31 +197,53 @@ class Places:
         return place if at < 0 else self.of_range(place.path, text, (at, at + len(word)), what)
 
     def _of_node(self, node: Node | None, reading: Reading, what: str) -> Place | None:
-        """Return where a node is written; what stands in a text of its own is where that text is."""
+        """Return where a node is written."""
         while isinstance(node, ScalarNode) and node.made_from is not None:
             node = node.made_from
         spot = reading.source.spot(node)
         if node is None or spot is None:
             return None
-        layer, start, end = spot.layer, node.start, node.end
+        end = min(node.end, node.start + 1) if isinstance(node, MappingNode) else node.end
+        layer, span = spot.layer, (node.start, end)
         while layer.outer is not None and layer.holder is not None:
-            layer, start, end = layer.outer, layer.holder.start, layer.holder.end
-        if not isinstance(node, ScalarNode):
-            end = min(end, start + 1) if isinstance(node, MappingNode) else end
+            span = _in_holder(layer, span)
+            layer = layer.outer
         text = layer.file.text
-        return self.of_range(spot.found.file.path, text, (start, start + len(text[start:end].rstrip())), what)
+        start, end = span
+        return self.of_range(layer.file.path, text, (start, start + len(text[start:end].rstrip())), what)
+
+
+def _in_holder(layer: Layer, span: tuple[int, int]) -> tuple[int, int]:
+    """Return a range of a text within the text that holds it; all of the holder where its lines are not kept."""
+    holder, outer = layer.holder, layer.outer
+    if holder is None or outer is None:
+        return span
+    written, inner = outer.file.text, layer.file.text
+    first = written.find("\n", holder.start, holder.end) + 1
+    if holder.style != "|" or not first:
+        return holder.start, holder.end
+    row, column = inner.count("\n", 0, span[0]), span[0] - (inner.rfind("\n", 0, span[0]) + 1)
+    body = written[first : holder.end]
+    indent = len(body) - len(body.lstrip(" "))
+    for _ in range(row):
+        first = written.find("\n", first) + 1
+    start = first + indent + column
+    end = start + min(span[1], inner.find("\n", span[0]) % (len(inner) + 1)) - span[0]
+    return (start, end) if start < holder.end else (holder.start, holder.end)
 
 
 def _occurrence(words: Sequence[Word], given: Given) -> Occurrence | None:
     """Return the words that gave a value; of several with the same flag the one that stands where it was read."""
     last = find_occurrence(words, given)
     if last is None or last.flag is None or words[last.first].where == given.where:
-        other = None
-    else:
-        other = next((at for at, word in enumerate(words) if word.where == given.where), None)
-    if other is None:
         return last
-    return find_occurrence(words[: other + 2], given) or last
+    flags = (given.spelling, f"{given.spelling}=")
+    for index in range(last.first - 1, -1, -1):
+        if words[index].where == given.where and (
+            words[index].text == flags[0] or words[index].text.startswith(flags[1])
+        ):
+            return find_occurrence(words[: index + 2], given)
+    return last
 
 
 def _shm(reading: Reading) -> Node | None:

@@ -75,7 +75,9 @@ class Rewriter:
         following = file.documents[found.document + 1 : found.document + 2]
         end = file.text.rfind("\n---", 0, following[0].start) + 1 if following else len(file.text)
         places = reading.workload.edit_paths.values()
-        return (start, end) if start < end and all(_within(place, file.path, (start, end)) for place in places) else None
+        return (
+            (start, end) if start < end and all(_within(place, file.path, (start, end)) for place in places) else None
+        )
 
     def _of_document(
         self, offer: Offer, workload: Workload, path: str, cut: tuple[int, int]

@@ -65,7 +65,7 @@ class Told(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What was found about one engine on one card, and what a report shows of it; ``helps`` by the code of a finding."""
+    """What a report shows of one engine on one card; ``helps`` are offers by the code of a finding."""
 
     result: Result
     helps: tuple[tuple[str, Offer], ...] = ()

@@ -121,7 +121,8 @@ def best_offer(
     )
     offers: list[Offer] = []
     for number, remedy in enumerate(asked):
-        offers += [each for each in _offers(remedy, evidence, finding, catalogue) if isinstance(each, Offer)]
+        found = _offers(remedy, evidence, finding, catalogue, wanted=1)
+        offers += [each for each in found if isinstance(each, Offer)]
         best = next(iter(_ranked(offers, cause)), None)
         decided = best is not None and best.verified and SAFETIES.index(best.safety) <= SAFETIES.index(remedy.safety)
         if decided and not any(later.code == _SHORTER for later in asked[number + 1 :]):
@@ -187,9 +188,11 @@ def _missing(evidence: Evidence, finding: Finding) -> Bytes | None:
     return figure.value // 2 if figure is not None else None
 
 
-def _offers(remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued) -> Iterator[Offer | Rejected]:
+def _offers(
+    remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued, *, wanted: int | None = None
+) -> Iterator[Offer | Rejected]:
     """Yield the first proposals that fit, then the reason why the last one that was tried does not."""
-    wanted = _SEVERAL.get(remedy.code, 1)
+    wanted = wanted or _SEVERAL.get(remedy.code, 1)
     proposals = remedy.propose(evidence, finding, catalogue)
     reason: Rejected | None = None
     for proposal in islice(proposals, _TRIES.get(remedy.code, _MOST_TRIES)):

@@ -118,7 +118,9 @@ def _diagnosis(result: Result, phrases: Phrasebook) -> dict[str, Any] | None:
     first_error = result.diagnosis.first_error
     return {
         "findings": [_finding(finding, phrases) for finding in result.diagnosis.findings],
-        "skipped": [{"code": each.code, "because": claim_tree(each.because, phrases)} for each in result.diagnosis.skipped],
+        "skipped": [
+            {"code": each.code, "because": claim_tree(each.because, phrases)} for each in result.diagnosis.skipped
+        ],
         "missing": [
             {"what": phrases.say(each.what), "how": phrases.say(each.how)} for each in result.diagnosis.missing
         ],

@@ -35,7 +35,9 @@ def read_each(paths: Iterable[str]) -> tuple[tuple[Manifest, ...], tuple[InputEr
     waiting: list[str] = []
     for path in named:
         try:
-            waiting += [each for each in in_folders([path]) if each == path or is_manifest(each)]
+            waiting += [
+                each for each in in_folders([path]) if each == path or is_manifest(each) or is_kustomization(each)
+            ]
         except InputError as error:
             errors.append(error)
     while waiting:

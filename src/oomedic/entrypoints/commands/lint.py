@@ -1,7 +1,7 @@
 """oomedic lint: manifests in, findings with their places out, before anything is deployed."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oomedic import __version__
 from oomedic.entrypoints.commands.asking import LazyHub, engine_args, engine_options
@@ -16,10 +16,13 @@ from oomedic.sources.manifests import read_each
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from oomedic.catalogue import Catalogue
     from oomedic.lint.verdict import Linted
     from oomedic.reports.phrases import Phrasebook
 
-_UNREADABLE = 2
+_UNREADABLE: Final = 2
+_WITH_CHANGES: Final = ("json", "yaml", "sarif")
+"""Forms that show the changes as replacements in the files."""
 
 
 def run(options: "Namespace") -> int:
@@ -33,11 +36,12 @@ def run(options: "Namespace") -> int:
         frozenset(options.path),
         unreadable,
         _baseline(options.baseline),
+        rewrites=options.output in _WITH_CHANGES,
     )
     hub = LazyHub() if options.hub and not options.offline else None
     found = lint(question, Library(facts, __version__, hub))
     phrases = phrasebook(options)
-    write(_rendered(found, options, phrases))
+    write(_rendered(found, options, phrases, facts))
     for error in found.unreadable:
         says, do = phrases.error(error)
         sys.stderr.write(f"oomedic: {says}\n         {do}\n" if do else f"oomedic: {says}\n")
@@ -53,11 +57,29 @@ def _baseline(path: str | None) -> frozenset[str]:
     return frozenset() if path is None else read_baseline(read_manifest(path).text, path)
 
 
-def _rendered(found: "Linted", options: "Namespace", phrases: "Phrasebook") -> str:
+def _rendered(found: "Linted", options: "Namespace", phrases: "Phrasebook", facts: "Catalogue") -> str:
+    """Return the form that is asked for; each loads itself alone."""
     if options.output in {"json", "yaml"}:
-        from oomedic.reports.lint.tree import as_tree  # each format loads itself
+        from oomedic.reports.lint.tree import as_tree
 
         return as_data(as_tree(found, phrases), options.output)
+    if options.output == "sarif":
+        from oomedic.reports.lint import sarif
+        from oomedic.sources.languages import page_words
+
+        return sarif.render(found, phrases, facts.page, page_words(options.lang))
+    if options.output == "github":
+        from oomedic.reports.lint import github
+
+        return github.render(found, phrases, options.fail_on)
+    if options.output == "junit":
+        from oomedic.reports.lint import junit
+
+        return junit.render(found, phrases, options.fail_on)
+    return _for_people(found, options, phrases)
+
+
+def _for_people(found: "Linted", options: "Namespace", phrases: "Phrasebook") -> str:
     from oomedic.reports.lint.text import as_markdown, render
 
     if options.output == "markdown":

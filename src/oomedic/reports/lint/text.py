@@ -18,7 +18,7 @@ def render(found: Linted, phrases: Phrasebook, pen: Pen, *, quiet: bool = False)
 
 
 def _block(told: Told, phrases: Phrasebook, pen: Pen, *, quiet: bool) -> list[str]:
-    sure = phrases.text(f"confidence.{told.confidence}")
+    sure = phrases.text(f"label.confidence-{told.confidence}")
     unit = f" {told.unit}" if told.unit else ""
     head = f"{place(told.place)}: {pen.paint(title(told), 'bold')} ({sure}){unit}"
     if quiet:
@@ -38,7 +38,7 @@ def as_markdown(found: Linted, phrases: Phrasebook) -> str:
     for told in found.counting:
         helps = [help_of(told.offer, phrases)] if told.offer else []
         said = "<br>".join([*because(told, phrases), *helps]).replace("|", "\\|")
-        sure = phrases.text(f"confidence.{told.confidence}")
+        sure = phrases.text(f"label.confidence-{told.confidence}")
         lines.append(f"| `{place(told.place)}` | {title(told)} ({sure}) | {said} |")
     lines += [*([""] if lines else []), *(f"- {text}" for text in remarks(found, phrases)), "", summary(found, phrases)]
     return "\n".join(lines) + "\n"
