@@ -203,9 +203,7 @@ class TestRollout:
             ran = lint("-o", "json", d=self.rolling(deployment), pools=pools)
             assert [each["confidence"] for each in found(ran, "POD105")] == expected
 
-    @pytest.mark.parametrize(
-        "strategy", ["{type: Recreate}", "{rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}"]
-    )
+    @pytest.mark.parametrize("strategy", ["{type: Recreate}", "{rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}"])
     def test_where_the_old_pod_goes_first_nothing_is_said(self, lint, deployment, strategy):
         assert found(lint("-o", "json", d=self.rolling(deployment, strategy)), "POD105") == []
 

@@ -23,7 +23,7 @@ def repository(tmp_path, deployment):
     folder = tmp_path / "repository"
     files = {
         "deploy/chat.yaml": deployment("--max-model-len=131072"),
-        "chart/templates/deployment.yaml": "kind: Deployment\nspec:\n  {{- if .Values.on }}\n  replicas: 1\n  {{- end }}\n",
+        "chart/templates/deployment.yaml": "kind: Deployment\nspec:\n  {{- if .Values.on }}\n  a: 1\n  {{- end }}\n",
         "README.md": "# a repository\n",
         ".github/workflows/ci.yaml": "on: [push]\n",
     }
@@ -67,7 +67,9 @@ class TestTheHook:
     def test_a_commit_of_what_does_not_start_is_stopped(self, repository):
         ran = self.run(repository, "--gpu", "A10G")
         assert ran.returncode == 1
-        assert ran.stdout.startswith("deploy/chat.yaml:13:15: OOM401 kv-cache-too-small (certain) Deployment/chat#vllm\n")
+        assert ran.stdout.startswith(
+            "deploy/chat.yaml:13:15: OOM401 kv-cache-too-small (certain) Deployment/chat#vllm\n"
+        )
 
     def test_a_commit_of_what_starts_passes(self, repository):
         assert self.run(repository, "--gpu", "H200").returncode == 0

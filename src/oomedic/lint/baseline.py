@@ -29,12 +29,16 @@ def fingerprinted(told: Iterable[Told]) -> tuple[Told, ...]:
     return tuple(found)
 
 
+def to_hold(told: Iterable[Told]) -> tuple[Told, ...]:
+    """Return what a baseline of now holds: all that no comment silences."""
+    return tuple(each for each in told if each.silenced is None or each.silenced.by == "baseline")
+
+
 def as_baseline(told: Sequence[Told]) -> str:
-    """Return the findings that count as the text of a baseline file."""
+    """Return findings as the text of a baseline file."""
     rows = [
         {"fingerprint": each.fingerprint, "code": each.code, "file": each.place.path, "unit": each.unit or None}
         for each in told
-        if each.silenced is None or each.silenced.by == "baseline"
     ]
     return json.dumps({"schema": SCHEMA, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
 

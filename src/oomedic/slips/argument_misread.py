@@ -22,7 +22,7 @@ Example
       containers:
         - name: vllm
           image: vllm/vllm-openai:v0.10.2
-          args: [Qwen/Qwen2.5-7B-Instruct, "--max-model-len=$MAX_LEN"]
+          command: [sh, -c, "exec vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len=$MAX_LEN"]
 
 Not this
 --------
@@ -34,7 +34,7 @@ Not this
       containers:
         - name: vllm
           image: vllm/vllm-openai:v0.10.2
-          args: [Qwen/Qwen2.5-7B-Instruct, --max-model-len=$(MAX_LEN)]
+          command: [sh, -c, "exec vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len=$MAX_LEN"]
           env: [{name: MAX_LEN, value: "8192"}]
 
 What to do

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from oomedic import __version__
 from oomedic.entrypoints.commands.asking import LazyHub, engine_args, engine_options
 from oomedic.entrypoints.terminal import as_data, catalogue, phrasebook, write
-from oomedic.lint.baseline import as_baseline, read_baseline
+from oomedic.lint.baseline import as_baseline, read_baseline, to_hold
 from oomedic.lint.confidence import any_counts
 from oomedic.lint.judging import LintQuestion, lint
 from oomedic.question import Library
@@ -46,8 +46,7 @@ def run(options: "Namespace") -> int:
         says, do = phrases.error(error)
         sys.stderr.write(f"oomedic: {says}\n         {do}\n" if do else f"oomedic: {says}\n")
     if options.write_baseline:
-        write_atomically(options.write_baseline, as_baseline(found.told))
-        sys.stderr.write(f"{phrases.text('patch.written', path=options.write_baseline)}\n")
+        _write_baseline(options.write_baseline, found, phrases)
     if found.unreadable:
         return _UNREADABLE
     return 1 if any_counts(found.told, options.fail_on) else 0
@@ -55,6 +54,12 @@ def run(options: "Namespace") -> int:
 
 def _baseline(path: str | None) -> frozenset[str]:
     return frozenset() if path is None else read_baseline(read_manifest(path).text, path)
+
+
+def _write_baseline(path: str, found: "Linted", phrases: "Phrasebook") -> None:
+    held = to_hold(found.told)
+    write_atomically(path, as_baseline(held))
+    sys.stderr.write(f"{phrases.text('lint.baseline-written', path=path, number=len(held))}\n")
 
 
 def _rendered(found: "Linted", options: "Namespace", phrases: "Phrasebook", facts: "Catalogue") -> str:
