@@ -7,10 +7,10 @@ inexplicable.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
+from oomedic.arguments.given import Given
 from oomedic.claim import Claim
 from oomedic.evidence import Evidence
-from oomedic.given import Given
-from oomedic.reading import Reading
+from oomedic.workloads.reading import Reading
 
 
 class Sighting(NamedTuple):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oomedic.arguments import read_argv, words_of
-from oomedic.gathering import EngineOptions
+from oomedic.arguments.reader import read_argv, words_of
+from oomedic.gathering.gather import EngineOptions
 from oomedic.pipeline import Library, Question, Shelf, causes_for, diagnosed, remedies_of
 from oomedic.planning.plan import best_offer, make_plan
 from oomedic.sources.builtin import load

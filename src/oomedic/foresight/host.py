@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.claim import Claim, claim
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
 from oomedic.instance import resident
 from oomedic.units import GIB, MIB, Bytes
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 _SURE_SHARE: Final = 0.5
 """The processes of small engines were seen with half of what is assumed; below that none was seen."""

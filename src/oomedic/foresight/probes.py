@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
 from oomedic.units import GIB, Bytes
-from oomedic.workload import Probe, Probes
+from oomedic.workloads.workload import Probe, Probes
 
 _USUAL: Final = 0.73 * GIB
 _SLOW: Final = 0.16 * GIB

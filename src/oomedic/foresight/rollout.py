@@ -14,7 +14,7 @@ from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.placement.node_pool import NodePool
 from oomedic.units import parse_quantity
-from oomedic.workload import Strategy
+from oomedic.workloads.workload import Strategy
 
 _GPU: Final = "nvidia.com/gpu"
 _ROLLING: Final = "RollingUpdate"

@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 
 from oomedic.catalogue import Catalogue
 from oomedic.figure import exactly
-from oomedic.gathering import EngineOptions
+from oomedic.gathering.gather import EngineOptions
 from oomedic.instance import Instance
 from oomedic.placement.landing import Closed, landings
 from oomedic.placement.needs import needs_of
 from oomedic.placement.node_pool import NodePool
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 _GPU: Final = "nvidia.com/gpu"
 _SLICE: Final = "nvidia.com/mig-"

@@ -5,20 +5,20 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from oomedic.answer import result_of
+from oomedic.arguments.given import EngineArgs
 from oomedic.cause import Cause
 from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Confidence, Diagnosis, Finding
 from oomedic.foresight import hazards
-from oomedic.gathering import EngineOptions
-from oomedic.given import EngineArgs
+from oomedic.gathering.gather import EngineOptions
 from oomedic.lint.cards import Where
 from oomedic.lint.verdict import Verdict
 from oomedic.pipeline import Shelf, causes_for, diagnosed, remedies_of
 from oomedic.planning.plan import Offer, Plan, best_offer
 from oomedic.question import Library, Question
-from oomedic.reading import Reading
 from oomedic.understanding import Life, evidence_of
-from oomedic.workload import Workload
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.workload import Workload
 
 _NO_GPU_TYPES: Final = "placement.no-gpu-types"
 _OTHER_NODES: Final = "placement.label"

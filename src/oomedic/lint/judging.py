@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.answer import versions_of
+from oomedic.arguments.given import NOTHING_GIVEN, EngineArgs
 from oomedic.claim import Claim, claim
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
-from oomedic.gathering import EngineOptions
-from oomedic.given import NOTHING_GIVEN, EngineArgs
+from oomedic.gathering.gather import EngineOptions
 from oomedic.lint.baseline import fingerprinted, known
 from oomedic.lint.cards import Cards, check_names
 from oomedic.lint.engine_verdicts import Case, EngineJudge, verdict_of
@@ -22,10 +22,10 @@ from oomedic.pipeline import Shelf
 from oomedic.placement.node_pool import node_pools_among
 from oomedic.planning.plan import Offer
 from oomedic.question import Library, Manifest
-from oomedic.reading import Reading
 from oomedic.result import Report
 from oomedic.slip import Slip
 from oomedic.slips import load
+from oomedic.workloads.reading import Reading
 
 _TEMPLATE: Final = "helm-template"
 _SURE: Final[tuple[Confidence, ...]] = ("certain", "likely", "possible")

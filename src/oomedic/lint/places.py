@@ -4,17 +4,17 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from oomedic.argument_words import Occurrence, find_occurrence
-from oomedic.atlas import Layer
+from oomedic.arguments.given import Given
+from oomedic.arguments.shell_words import Word
+from oomedic.arguments.words import Occurrence, find_occurrence
 from oomedic.claim import Claim
 from oomedic.finding import Finding
-from oomedic.given import Given
 from oomedic.lint.verdict import Place
 from oomedic.planning.plan import Offer
-from oomedic.reading import Reading
-from oomedic.shell_words import Word
 from oomedic.slip import Sighting
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, at_pointer, get, items, text_of
+from oomedic.workloads.atlas import Layer
+from oomedic.workloads.reading import Reading
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, at_pointer, get, items, text_of
 
 _SHARE: Final = ("gpu_memory_utilization",)
 _BATCH: Final = ("max_num_batched_tokens", "max_num_seqs", "max_model_len")

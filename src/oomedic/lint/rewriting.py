@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
-from oomedic.argument_table import ArgumentTable
+from oomedic.arguments.table import ArgumentTable
 from oomedic.errors import InputError
-from oomedic.kustomize import build, is_kustomization
 from oomedic.lint.places import Places
 from oomedic.lint.verdict import Replacement
-from oomedic.patching import edited_files
+from oomedic.patches.patching import edited_files
 from oomedic.planning.plan import Offer
-from oomedic.reading import Reading
 from oomedic.redaction import redact
-from oomedic.workload import EditPath, Workload
+from oomedic.workloads.kustomize import build, is_kustomization
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.workload import EditPath, Workload
 
 _BY_HAND: Final = frozenset({"manual", "gpu"})
 _LARGE: Final = 256 * 1024

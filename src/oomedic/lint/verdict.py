@@ -6,8 +6,8 @@ from oomedic.claim import Claim
 from oomedic.errors import OomedicError
 from oomedic.finding import Confidence
 from oomedic.planning.plan import Offer
-from oomedic.reading import Reading
 from oomedic.result import Report, Result
+from oomedic.workloads.reading import Reading
 
 
 class Place(NamedTuple):

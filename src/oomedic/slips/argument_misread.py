@@ -46,8 +46,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.evidence import Evidence
-from oomedic.reading import Reading
 from oomedic.slip import Sighting, slip
+from oomedic.workloads.reading import Reading
 
 _NOTES: Final = frozenset(("note.switch-as-word", "note.number-unquoted", "note.backend-auto"))
 

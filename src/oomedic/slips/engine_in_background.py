@@ -44,8 +44,8 @@ liveness probe on /health.
 from collections.abc import Iterator
 
 from oomedic.evidence import Evidence
-from oomedic.reading import Reading
 from oomedic.slip import Sighting, slip
+from oomedic.workloads.reading import Reading
 
 
 @slip("LINT105", "engine-in-background")

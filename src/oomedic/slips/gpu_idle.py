@@ -50,8 +50,8 @@ from typing import Final
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.reading import Reading
 from oomedic.slip import Sighting, slip
+from oomedic.workloads.reading import Reading
 
 _WHOLE_CARDS: Final = "nvidia.com/gpu"
 

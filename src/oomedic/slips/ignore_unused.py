@@ -47,8 +47,8 @@ unused: Nothing is found here that {codes} would silence.
 from collections.abc import Iterator
 
 from oomedic.evidence import Evidence
-from oomedic.reading import Reading
 from oomedic.slip import Sighting, slip
+from oomedic.workloads.reading import Reading
 
 
 @slip("LINT202", "ignore-unused")

@@ -48,8 +48,8 @@ code: The comment names no code, so it silences nothing: write ignore[CODE] and 
 from collections.abc import Iterator
 
 from oomedic.evidence import Evidence
-from oomedic.reading import Reading
 from oomedic.slip import Sighting, slip
+from oomedic.workloads.reading import Reading
 
 
 @slip("LINT201", "ignore-without-reason")

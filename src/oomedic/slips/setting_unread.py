@@ -50,8 +50,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.evidence import Evidence
-from oomedic.reading import Reading
 from oomedic.slip import Sighting, slip
+from oomedic.workloads.reading import Reading
 
 _NOTES: Final = frozenset(("note.value-ignored", "note.flags-dropped", "note.memory-volume-unmounted"))
 _VOLUME: Final = "volumes"
