@@ -2,7 +2,9 @@
 
 What it does
 ------------
-The revision before the change runs again, while the change is worked on.
+The revision before the change runs again, while the change is worked on. On a cluster, where an earlier revision is known to
+have run (its pods are ready, or the Deployment was available until it was replaced), `oomedic fix --remedy FIX502 --apply` goes
+back to it, watches it, and takes that back too if it does not start any more.
 
 What it costs
 -------------
@@ -15,6 +17,7 @@ When nothing was changed, or the first start failed.
 Says
 ----
 cost: What the last change was for.
+revision: Go back to revision {number} of {at}, which ran.
 step: kubectl rollout undo -n {namespace} {workload} (or the previous image or values in the source that owns it: Helm, Argo CD, Flux).
 """
 
