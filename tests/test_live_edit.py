@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from oomedic.errors import InputError
-from oomedic.json_patch import applied
+from oomedic.kube.json_patch import applied
+from oomedic.live.workload import Former
 from oomedic.live_change import live_change
 from oomedic.live_diagnosis import manifest_of
 from oomedic.live_edit import COPY_OF, Whole
-from oomedic.live_workload import Former
 from oomedic.planning.plan import Offer
 from oomedic.question import Manifest
 from oomedic.remedy import Change

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from oomedic.errors import InputError, UsageError
-from oomedic.json_patch import Operation, escaped, operations
+from oomedic.kube.json_patch import Operation, escaped, operations
+from oomedic.kube.ownership import Manager, Reference, Tree, controller_of, managers, reference
+from oomedic.live.rollout import needs_room
 from oomedic.live_diagnosis import BACK, as_written, manifest_of
 from oomedic.live_edit import Whole, edited, names
-from oomedic.ownership import Manager, Reference, Tree, controller_of, managers, reference
-from oomedic.patching import diff_of
+from oomedic.patches.patching import diff_of
 from oomedic.planning.plan import Offer, Plan
 from oomedic.remedy import Change
-from oomedic.rollout import needs_room
 
 ANNOTATION: Final = "oomedic/change"
 """On the changed object: what was changed, by which remedies, and the operations that take it back."""

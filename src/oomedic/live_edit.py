@@ -11,13 +11,13 @@ from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
 from oomedic.errors import InputError
+from oomedic.kube.ownership import Tree, reference
+from oomedic.live.workload import Former
 from oomedic.live_diagnosis import SPEC_TEMPLATE, manifest_of
-from oomedic.live_workload import Former
-from oomedic.ownership import Tree, reference
-from oomedic.patching import edited_text
+from oomedic.patches.patching import edited_text
 from oomedic.planning.plan import Offer
 from oomedic.remedy import Change
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 COPY_OF: Final = "oomedic/copy-of"
 """On a copy of a ConfigMap: the name of the one that it stands in for."""

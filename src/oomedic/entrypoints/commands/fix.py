@@ -13,17 +13,17 @@ from oomedic.entrypoints.rollouts import Ended, Follower, Watching
 from oomedic.entrypoints.targets import kind_and_name, seconds
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.errors import ClusterError, UsageError
-from oomedic.json_patch import applied
+from oomedic.kube.json_patch import applied
+from oomedic.kube.ownership import Reference, Tree, reference
+from oomedic.live.rollout import Verdict, leaves_failing_pods, needs_room, pod_template, stuck
+from oomedic.live.workload import LiveWorkload, is_failing
 from oomedic.live_change import LiveChange, chosen, created_by, live_change, request, way_back
 from oomedic.live_diagnosis import diagnose_live, edited_object
 from oomedic.live_edit import Whole
-from oomedic.live_workload import LiveWorkload, is_failing
-from oomedic.ownership import Reference, Tree, reference
 from oomedic.planning.plan import Offer
 from oomedic.question import Question
 from oomedic.result import Patch, Report, Result
-from oomedic.rollout import Verdict, leaves_failing_pods, needs_room, pod_template, stuck
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -6,9 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
 from oomedic.errors import UsageError
-from oomedic.live_diagnosis import controller_among
-from oomedic.live_revisions import former_of_deployment, former_of_set, ran_itself_until
-from oomedic.live_workload import (
+from oomedic.kube.ownership import Reference, Tree, controller_of
+from oomedic.live.workload import (
     ContainerLog,
     LivePod,
     LiveWorkload,
@@ -21,7 +20,8 @@ from oomedic.live_workload import (
     is_unscheduled,
     logged_lives,
 )
-from oomedic.ownership import Reference, Tree, controller_of
+from oomedic.live_diagnosis import controller_among
+from oomedic.live.revisions import former_of_deployment, former_of_set, ran_itself_until
 from oomedic.sources.cluster.connection import Connection
 from oomedic.sources.cluster.gpus import inside
 from oomedic.sources.cluster.kinds import CONFIG_MAP, CONTROLLER_REVISION, EVENT, POD, REPLICA_SET, Kind, Kinds
