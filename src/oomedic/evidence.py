@@ -1,27 +1,41 @@
 """All that is known about one crash, how it is known, and what is missing."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oomedic.assessment import Assessment, assess
-from oomedic.checkpoint import Checkpoint
-from oomedic.engine import EngineConfig, ModelFacts
+from oomedic.arguments.given import NOTHING_GIVEN, EngineArgs
+from oomedic.engine.config import EngineConfig, ModelFacts
+from oomedic.engine.other_card import on_card
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
-from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.gpu import Gpu
-from oomedic.known import NOTHING_KNOWN, Known
-from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
-from oomedic.other_card import on_card
-from oomedic.phases import furthest, phase_at
-from oomedic.signatures import Event
+from oomedic.logs.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
+from oomedic.logs.phases import furthest, phase_at
+from oomedic.logs.signatures import Event
+from oomedic.memory.assessment import Assessment, assess
+from oomedic.memory.known import NOTHING_KNOWN, Known
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.units import Bytes
 from oomedic.version import Version
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from oomedic.changes import Changed
     from oomedic.claim import Claim
     from oomedic.observed.facts import ContainerState, Observed
+
+
+class Changed(NamedTuple):
+    """One difference: an argument's name, ``model``, ``gpu`` or ``vllm``, with both values.
+
+    ``broke`` when the engine starts without it. ``cost`` is what it takes at the step where the engine dies, None where
+    that cannot be computed.
+    """
+
+    name: str
+    before: Any
+    after: Any
+    broke: bool = False
+    cost: Bytes | None = None
 
 
 class Subject(NamedTuple):
@@ -73,7 +87,7 @@ class Evidence(NamedTuple):
     version_known: bool = False
     versions: tuple[Version, Version] | None = None
     expected_weights: Figure | None = None
-    changes: "tuple[Changed, ...]" = ()
+    changes: tuple[Changed, ...] = ()
     remarks: "tuple[Claim, ...]" = ()
     arguments: EngineArgs = NOTHING_GIVEN
     others: "tuple[Evidence, ...]" = ()
