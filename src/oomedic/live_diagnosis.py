@@ -8,8 +8,8 @@ from oomedic.catalogue import Catalogue
 from oomedic.claim import Claim, claim
 from oomedic.finding import Missing
 from oomedic.kube.ownership import Tree, managers, reference
-from oomedic.live.workload import ContainerLog, LivePod, LiveWorkload, Refused
 from oomedic.live.revisions import differences
+from oomedic.live.workload import ContainerLog, LivePod, LiveWorkload, Refused
 from oomedic.models.checkpoint import Checkpoint
 from oomedic.observed.reading import Beside
 from oomedic.pipeline import diagnose_crash
@@ -80,7 +80,7 @@ def _with_way_back(result: Result, live: LiveWorkload, found: Tree) -> Result:
     if former is None or controller is None or found is not controller or not crashes:
         return result
     change = Change(SPEC_TEMPLATE, None, former.number, BACK)
-    step = claim("FIX502.revision", number=former.number, at=former.at)
+    step = claim("cluster.back", number=former.number, at=former.at)
     proof = f"revision {former.number}"
     offer = Offer(BACK, (change,), "trade-off", (claim("FIX502.cost"),), proof=proof, step=step)
     plan = result.plan or Plan(None, (), (), None)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oomedic.live.workload import Former
 from oomedic.live.revisions import differences, former_of_deployment, former_of_set, ran_itself_until
+from oomedic.live.workload import Former
 
 MADE = "2026-01-01T00:00:00Z"
 DAY_2, DAY_3, DAY_5 = "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z", "2026-01-05T00:00:00Z"

@@ -17,7 +17,6 @@ When nothing was changed, or the first start failed.
 Says
 ----
 cost: What the last change was for.
-revision: Go back to revision {number} of {at}, which ran.
 step: kubectl rollout undo -n {namespace} {workload} (or the previous image or values in the source that owns it: Helm, Argo CD, Flux).
 """
 

@@ -75,8 +75,8 @@ class _Course(NamedTuple):
 def _plan_of(options: "Namespace", live: LiveWorkload, workloads: "Sequence[Workload]", offer: Offer) -> _Course:
     kv = offer.after.kv if offer.after else None
     watching = Watching(
-        seconds(options.timeout) or 0,
-        seconds(options.soak) or 0,
+        seconds(options.timeout, "--timeout") or 0,
+        seconds(options.soak, "--soak") or 0,
         kv.tokens if kv else None,
         bool(live.node_pools),
         frees=True,

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from oomedic.claim import Claim, claim
 from oomedic.errors import UsageError
 from oomedic.kube.ownership import Reference, Tree, controller_of
+from oomedic.live.revisions import former_of_deployment, former_of_set, ran_itself_until
 from oomedic.live.workload import (
     ContainerLog,
     LivePod,
@@ -21,7 +22,6 @@ from oomedic.live.workload import (
     logged_lives,
 )
 from oomedic.live_diagnosis import controller_among
-from oomedic.live.revisions import former_of_deployment, former_of_set, ran_itself_until
 from oomedic.sources.cluster.connection import Connection
 from oomedic.sources.cluster.gpus import inside
 from oomedic.sources.cluster.kinds import CONFIG_MAP, CONTROLLER_REVISION, EVENT, POD, REPLICA_SET, Kind, Kinds
