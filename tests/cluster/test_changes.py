@@ -3,12 +3,14 @@
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 from plane.case import ARGS, CARD, CRASHES, LENGTH, PREVIOUS, QUICK
 from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace, ports_of_namespace
 from test_faults import arguments
 
+ROLES = Path(__file__).parents[2] / "deploy/rbac"
 CONFIG = "model: Qwen/Qwen3.6-27B\nmax-model-len: 180000\n"
 WORKS = [ARGS[0], "--max-model-len=90000"]
 """With these the case's engine starts (tests/cases)."""
@@ -72,6 +74,36 @@ def bind(plane, namespace):
         plane.kubectl("create", "rolebinding", "more", "-n", namespace, "--role=more", "--user=fixer")
 
     return give
+
+
+@pytest.fixture
+def shipped(plane):
+    """The user ``fixer`` has the roles that are shipped for `fix`, and no others."""
+    for name in ("diagnose", "fix"):
+        plane.kubectl("create", "-f", str(ROLES / f"{name}.yaml"))
+        plane.kubectl("create", "clusterrolebinding", name, f"--clusterrole=oomedic-{name}", "--user=fixer")
+    yield "fixer"
+    plane.kubectl("delete", "clusterrolebinding/diagnose", "clusterrolebinding/fix")
+    for name in ("diagnose", "fix"):
+        plane.kubectl("delete", "-f", str(ROLES / f"{name}.yaml"))
+
+
+def test_the_shipped_roles_are_enough_for_a_config_file(oomedic, settings, shipped):
+    words = ("--apply", "-o", "json", *QUICK)
+    status, out, err = oomedic("fix", "deploy/qwen", "-n", settings, *words, user=shipped)
+    assert out, err
+    result = json.loads(out)["results"][0]
+    assert (status, result["verdict"]["state"]) == (0, "healthy"), err
+    assert "rollout.answered" in [each["message"] for each in result["verdict"]["because"]]
+    assert [each for each in result["diagnosis"]["missing"] if "apiGroups" in each["how"]] == []
+    status, out, _ = oomedic("undo", "deploy/qwen", "-n", settings, user=shipped)
+    assert (status, "could not be deleted" in out) == (0, False)
+
+
+def test_the_shipped_roles_are_enough_for_a_stateful_set(oomedic, stateful, shipped):
+    namespace = stateful()
+    status, _, err = oomedic("fix", "sts/qwen", "-n", namespace, "--apply", *QUICK, user=shipped)
+    assert status == 0, err
 
 
 @pytest.fixture
@@ -196,7 +228,7 @@ def test_what_a_controller_makes_is_not_touched(plane, oomedic, make):
     plane.kubectl("patch", "deploy/qwen", "-n", namespace, "--type=merge", "-p", change)
     before = plane.spec(namespace)
     status, out, err = oomedic("fix", "deploy/qwen", "-n", namespace, "--apply", *QUICK)
-    assert (status, out) == (2, "")
+    assert (status, out) == (2, ""), err
     assert "ServiceAccount/chat makes Deployment/qwen" in err
     assert re.search(rf"^\+ +- --max-model-len={LENGTH}$", err, re.MULTILINE), "the change is shown"
     assert plane.spec(namespace) == before

@@ -170,9 +170,9 @@ class Collection:
         labels = (found["spec"].get("selector") or {}).get("matchLabels") or {}
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         revisions = await self.sight.list("revisions", kind, found["metadata"]["namespace"], labelSelector=selector)
-        if len(revisions) < 2 and not deploys:
-            return live
-        siblings = pods if any(map(is_ready, pods)) else await self._pods_of(found, found["metadata"]["namespace"])
+        siblings = pods
+        if len(revisions) > 1 and not any(map(is_ready, pods)):
+            siblings = await self.sight.list("neighbours", POD, found["metadata"]["namespace"], labelSelector=selector)
         former = (former_of_deployment if deploys else former_of_set)(found, revisions, siblings)
         if former is not None and former.pod is not None:
             around = await self.nodes.around([former.pod])

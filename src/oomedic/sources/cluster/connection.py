@@ -228,9 +228,9 @@ async def _api(access: Access) -> Any:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Take a path apart as kr8s wants it."""
+    """Take a path apart as kr8s wants it: to the roots it would add a slash, and /apis/ does not tell the kinds."""
     base, _, last = path.rpartition("/")
-    return (base, last) if base else (path, "")
+    return base or "/.", last
 
 
 def _pause(attempt: int, after: str | None) -> float:

@@ -6,7 +6,10 @@ from typing import Any, Final, NamedTuple
 from oomedic.errors import ClusterError, UsageError
 from oomedic.sources.cluster.connection import Connection
 
-_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_AGGREGATED: Final = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
+)
+"""All kinds in two answers: since Kubernetes 1.30, and in its beta form since 1.26."""
 
 
 class Kind(NamedTuple):
