@@ -68,7 +68,7 @@ class TestTheHook:
         ran = self.run(repository, "--gpu", "A10G")
         assert ran.returncode == 1
         assert ran.stdout.startswith(
-            "deploy/chat.yaml:13:15: OOM401 kv-cache-too-small (certain) Deployment/chat#vllm\n"
+            "deploy/chat.yaml:13:15: OOM401 kv-cache-too-small (likely) Deployment/chat#vllm\n"
         )
 
     def test_a_commit_of_what_starts_passes(self, repository):
@@ -104,7 +104,7 @@ class TestTheAction:
         assert done.returncode == 1
         first = done.stdout.splitlines()[0]
         assert first.startswith("::error file=deploy/chat.yaml,line=13,endLine=13,col=15,endColumn=36,title=OOM401 ")
-        assert "| `./deploy/chat.yaml:13:15` | OOM401 kv-cache-too-small (certain) |" in summary
+        assert "| `./deploy/chat.yaml:13:15` | OOM401 kv-cache-too-small (likely) |" in summary
 
     def test_the_template_of_the_chart_is_passed_over_with_what_to_give_instead(self, run):
         done, _ = run(gpu="H200")

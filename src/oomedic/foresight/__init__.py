@@ -5,7 +5,7 @@ a crash would have shown carries that cause's code, so that its page and its rem
 would run out, the causes tell themselves (``forecast``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
@@ -14,12 +14,11 @@ from oomedic.foresight.host import host_memory_short, shared_memory_short
 from oomedic.foresight.limits import limits_in_conflict
 from oomedic.foresight.parallelism import too_few_gpus
 from oomedic.foresight.probes import probe_before_ready
-from oomedic.foresight.rollout import no_spare_gpu
+from oomedic.foresight.rollout import Room, no_spare_gpu
 from oomedic.foresight.words import words_that_are_refused
-from oomedic.placement.node_pool import NodePool
 from oomedic.search.formats import Format
 
-__all__ = ["hazards", "refusals"]
+__all__ = ["Room", "hazards", "refusals"]
 
 
 def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:
@@ -35,14 +34,14 @@ def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding
     )
 
 
-def hazards(evidence: Evidence, pools: Sequence[NodePool]) -> tuple[Finding, ...]:
+def hazards(evidence: Evidence, room: Room) -> tuple[Finding, ...]:
     """Return what Kubernetes would do to a start that the GPU's memory allows.
 
-    ``pools`` are the node pools that the pod may get a node from.
+    ``room`` is what the node pools let the pod have.
     """
     return (
         *host_memory_short(evidence),
         *shared_memory_short(evidence),
         *probe_before_ready(evidence),
-        *no_spare_gpu(evidence, pools),
+        *no_spare_gpu(evidence, room),
     )

@@ -86,8 +86,6 @@ def _pinned(workload: Workload, config: EngineConfig, workers: int, *, swaps: bo
 
 
 def _sure(limit: Bytes, kept: Bytes, processes: Bytes) -> Confidence | None:
-    if kept > limit:
-        return "certain"
     if kept + processes * _SURE_SHARE > limit:
         return "likely"
     return "possible" if kept + processes > limit else None

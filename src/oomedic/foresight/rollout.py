@@ -4,42 +4,39 @@ Kubernetes rounds maxSurge up and maxUnavailable down, and takes one for maxUnav
 (pkg/controller/deployment/util, ResolveFenceposts).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from oomedic.claim import claim
-from oomedic.errors import Parameter, UsageError
+from oomedic.errors import Parameter
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
-from oomedic.placement.node_pool import NodePool
-from oomedic.units import parse_quantity
 from oomedic.workloads.workload import Strategy
 
-_GPU: Final = "nvidia.com/gpu"
 _ROLLING: Final = "RollingUpdate"
 
 
-def no_spare_gpu(evidence: Evidence, pools: Sequence[NodePool]) -> Iterator[Finding]:
-    """Yield that an update needs more GPUs than there are, as far as node pools tell; without any, that it needs more.
+class Room(NamedTuple):
+    """What node pools let a pod have: whether any is known, and the GPUs of all together, None without a limit."""
 
-    ``pools`` are those that the pod may get a node from.
-    """
+    known: bool = False
+    gpus: int | None = None
+
+
+def no_spare_gpu(evidence: Evidence, room: Room) -> Iterator[Finding]:
+    """Yield that an update needs more GPUs than the node pools allow; where none is known, that it needs more."""
     workload = evidence.workload
     strategy = workload.strategy if workload else None
     if workload is None or strategy is None or not workload.gpus_per_replica or not workload.replicas:
         return
     surge = _surge(strategy, workload.replicas)
-    if not surge:
-        return
-    spare, limit = surge * workload.gpus_per_replica, _limit(pools)
+    spare, taken = surge * workload.gpus_per_replica, workload.replicas * workload.gpus_per_replica
     facts: dict[str, Parameter] = {"surge": surge, "spare": spare, "strategy": _written(strategy)}
-    if limit is not None:
-        taken = workload.gpus_per_replica * workload.replicas
-        if limit < taken + spare:
-            said = claim("foreseen.no-spare-gpu", "strategy", limit=limit, taken=taken, **facts)
-            yield Finding("POD105", "unschedulable-no-gpu", "likely", (said,), None, "other")
-    elif not pools:
+    if surge and room.gpus is not None and room.gpus < taken + spare:
+        said = claim("foreseen.no-spare-gpu", "strategy", limit=room.gpus, taken=taken, **facts)
+        yield Finding("POD105", "unschedulable-no-gpu", "likely", (said,), None, "other")
+    elif surge and not room.known:
         said = claim("foreseen.spare-gpu-needed", "strategy", **facts)
         yield Finding("POD105", "unschedulable-no-gpu", "possible", (said,), None, "other")
 
@@ -58,17 +55,6 @@ def _share(written: str, replicas: int) -> float:
         return float(written[:-1]) * replicas / 100 if written.endswith("%") else float(written)
     except ValueError:
         return 0.0
-
-
-def _limit(pools: Sequence[NodePool]) -> int | None:
-    """Return the GPUs that all pools together may have, None where one of them has no limit."""
-    total = 0
-    for pool in pools:
-        try:
-            total += int(parse_quantity(pool.limits[_GPU]))
-        except (KeyError, UsageError):
-            return None
-    return total if pools else None
 
 
 def _written(strategy: Strategy) -> str:

@@ -4,7 +4,6 @@ from typing import Literal, NamedTuple
 
 from oomedic.catalogue import Catalogue, Model
 from oomedic.models.checkpoint import Checkpoint
-from oomedic.models.names import is_extension_of
 from oomedic.models.quantization import method_of, quantization_block
 from oomedic.models.storage_words import quantization_of
 
@@ -39,6 +38,8 @@ def resolve(name: str, catalogue: Catalogue, quantization: str | None = None) ->
     stored = _stored(name, catalogue)
     if stored is not None:
         return stored
+    from oomedic.models.names import is_extension_of  # ids that are right need none of it
+
     nearest = catalogue.nearest_models(name)
     for candidate in nearest:
         model = catalogue.model(candidate) if is_extension_of(candidate, name) else None

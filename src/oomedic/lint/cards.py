@@ -4,12 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.catalogue import Catalogue
+from oomedic.errors import UsageError
 from oomedic.figure import exactly
+from oomedic.foresight import Room
 from oomedic.gathering.gather import EngineOptions
 from oomedic.instance import Instance
 from oomedic.placement.landing import Closed, landings
 from oomedic.placement.needs import needs_of
 from oomedic.placement.node_pool import NodePool
+from oomedic.units import parse_quantity
 from oomedic.workloads.workload import Workload
 
 _GPU: Final = "nvidia.com/gpu"
@@ -21,12 +24,12 @@ class Where(NamedTuple):
 
     Attributes:
         options: what is said of the engine, once for each card; a single one that names none where nothing tells.
-        pools: the node pools that may give it a node.
+        room: what the node pools let it have.
         closed: pools that give it none, and why, where none does.
     """
 
     options: tuple[EngineOptions, ...]
-    pools: tuple[NodePool, ...] = ()
+    room: Room = Room()
     closed: tuple[Closed, ...] = ()
 
 
@@ -65,7 +68,19 @@ class Cards:
         names = {name for landing in found.open for name in landing.pools}
         open_pools = tuple(pool for pool in self._pools if pool.name in names)
         cards = tuple(self._options._replace(gpu=landing.gpu.name) for landing in found.open)
-        return Where(cards or (self._options,), open_pools, () if found.open else found.closed)
+        room = Room(known=bool(open_pools), gpus=_limit(open_pools))
+        return Where(cards or (self._options,), room, () if found.open else found.closed)
+
+
+def _limit(pools: Sequence[NodePool]) -> int | None:
+    """Return the GPUs that all pools together may have, None where one of them has no limit."""
+    total = 0
+    for pool in pools:
+        try:
+            total += int(parse_quantity(pool.limits[_GPU]))
+        except (KeyError, UsageError):
+            return None
+    return total if pools else None
 
 
 def check_names(options: EngineOptions, catalogue: Catalogue) -> None:

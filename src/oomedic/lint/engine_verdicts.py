@@ -68,7 +68,7 @@ class EngineJudge:
         codes = {finding.code for finding in found}
         nowhere = _nowhere(where)
         codes |= {finding.code for finding in nowhere}
-        further = (each for each in hazards(evidence, where.pools) if each.code not in codes)
+        further = (each for each in hazards(evidence, where.room) if each.code not in codes)
         return Case(evidence, (*found, *nowhere, *further))
 
     def _with_offers(self, cases: Sequence[Case]) -> tuple[Case, ...]:

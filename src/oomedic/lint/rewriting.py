@@ -11,7 +11,8 @@ from oomedic.lint.verdict import Replacement
 from oomedic.patches.patching import edited_files
 from oomedic.planning.plan import Offer
 from oomedic.redaction import redact
-from oomedic.workloads.kustomize import build, is_kustomization
+from oomedic.workloads.kustomization import is_kustomization
+from oomedic.workloads.kustomize import build
 from oomedic.workloads.reading import Reading
 from oomedic.workloads.workload import EditPath, Workload
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.arguments.given import relevant_environment
-from oomedic.arguments.shell import read_script
 from oomedic.arguments.shell_words import Variable, Word
 from oomedic.workloads.config_file import MountedFile, mounted_file
 from oomedic.workloads.engine_kinds import Running, engine_of_command
@@ -175,6 +174,8 @@ class _Opener:
 
     def read(self, script: _Script, positional: Sequence[Word]) -> _Found:
         """Find the statement that starts the engine, in the program or in a program inside it."""
+        from oomedic.arguments.shell import read_script  # only where a shell starts the engine
+
         variables: Mapping[str, Variable] = self.variables
         found = _Found((), None, {}, script.variable.origin, script.variable.text or "")
         behind = False

@@ -9,15 +9,14 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from oomedic.errors import InputError
 from oomedic.kube.objects import KubeObject, object_at, objects_of
 from oomedic.workloads.atlas import Atlas
+from oomedic.workloads.kustomization import FILES, is_path
 from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, SequenceNode, get, items, text_of, texts_of
 from oomedic.yamldoc.rendered import leaf, listed, mapped, merged
 from oomedic.yamldoc.text import YamlFile, compose
 from oomedic.yamldoc.trees import applied, operations
 
-FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _DEPTH: Final = 20
 _NAMED: Final = frozenset(("Namespace", "CustomResourceDefinition"))
 """Kinds whose names no prefix or suffix changes."""
@@ -35,45 +34,6 @@ class Built(NamedTuple):
     unresolved: tuple[str, ...]
 
 
-def is_kustomization(path: str) -> bool:
-    """Tell whether a path is a kustomization's own."""
-    return posixpath.basename(path) in FILES
-
-
-def references(path: str, text: str) -> tuple[str, ...]:
-    """Return the paths that a kustomization refers to, files and folders alike.
-
-    Raises:
-        InputError: ``yaml-…``.
-    """
-    found: list[str] = []
-    for document in compose(text, path).documents:
-        for field in ("resources", "bases", "components", "patchesStrategicMerge"):
-            found += [text_of(each) or "" for each in items(get(document, field))]
-        for field in ("patches", "patchesJson6902"):
-            found += [text_of(get(each, "path")) or "" for each in items(get(document, field))]
-        for generator in items(get(document, "configMapGenerator")):
-            files = [text_of(each) or "" for each in items(get(generator, "files"))]
-            found += [each.partition("=")[2] or each for each in files]
-    folder = posixpath.dirname(path)
-    return tuple(posixpath.normpath(posixpath.join(folder, each)) for each in found if _is_path(each))
-
-
-def kustomizations(files: Mapping[str, str]) -> tuple[set[str], set[str]]:
-    """Return the kustomizations that no other one refers to, and all files that are part of one."""
-    own = {path for path in files if is_kustomization(path)}
-    parts: set[str] = set()
-    for path in own:
-        try:
-            referred = references(path, files[path])
-        except InputError:
-            continue
-        for each in referred:
-            inner = (posixpath.join(each, name) for name in FILES)
-            parts |= {name for name in (each, *inner) if name in files}
-    return own - parts, parts
-
-
 def build(path: str, files: Files) -> Built:
     """Build a kustomization.
 
@@ -88,10 +48,6 @@ def build(path: str, files: Files) -> Built:
     objects = builder.folder(path, 0)
     numbered = (found._replace(document=number, item=None, file=builder.first) for number, found in enumerate(objects))
     return Built(tuple(numbered), builder.atlas, builder.first, tuple(builder.unresolved))
-
-
-def _is_path(text: str) -> bool:
-    return bool(text) and "\n" not in text and "://" not in text and not text.startswith(("github.com", "git@"))
 
 
 class _Builder:
@@ -126,7 +82,7 @@ class _Builder:
             for entry in items(get(root, field)):
                 name = text_of(entry) or ""
                 path = posixpath.normpath(posixpath.join(folder, name))
-                if not _is_path(name):
+                if not is_path(name):
                     self.unresolved.append(name)
                     continue
                 inner = next((f"{path}/{file}" for file in FILES if self.files(f"{path}/{file}") is not None), None)
@@ -163,7 +119,7 @@ class _Builder:
             name = text_of(entry) or ""
             node = (
                 self._file(name, folder)
-                if _is_path(name)
+                if is_path(name)
                 else self.atlas.open(entry, f"patchesStrategicMerge[{index}] ")
             )
             yield _Patch(node, None)
