@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
+from oomedic.entrypoints.gpu_memory import Memory
 from oomedic.errors import ClusterError
 from oomedic.kube.ownership import Reference, Tree, reference
 from oomedic.live.rollout import Look, Progress, Verdict, is_new, progress, stuck
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 _PAUSE_S: Final = 1.0
 _LISTEN_S: Final = 5.0
 _GRACE_S: Final = 60.0
+_EXPECTED_MS: Final = 3000
+"""The runbook expects the first answer within 2 to 3 seconds."""
 _PORT: Final = 8000
 _PASSING: Final = frozenset(("cluster-unreachable", "cluster-slow", "cluster-faulty"))
 """A rollout takes minutes, in which an API server may restart."""
+_LINE_ABOVE: Final = "\x1b[1A\x1b[2K"
+"""The terminal's codes for: one line up, and erase it."""
 _KV_SIZE: Final = ("kv_cache_size", "gpu_blocks")
 
 
@@ -67,16 +72,18 @@ class Follower:
         self._known = known
         self._phrases = phrases
         self._quiet = quiet
-        self._said = ""
+        self._said = self._passing = ""
         self._heard = 0.0
         self._freed: set[str] = set()
 
     def say(self, what: Claim) -> None:
-        """Say how it stands, each state once."""
+        """Say how it stands, each state once; on a terminal the line of a state that goes on is written anew."""
         text = self._phrases.say(what)
         if not self._quiet and text != self._said:
-            sys.stderr.write(f"{text}\n")
+            again = what.message == self._passing == "progress.rollout" and sys.stderr.isatty()
+            sys.stderr.write(f"{_LINE_ABOVE if again else ''}{text}\n")
             sys.stderr.flush()
+            self._passing = what.message
         self._said = text
 
     def follow(self, target: Reference, workload: Workload | None, watching: Watching) -> Ended:
@@ -184,13 +191,8 @@ class Follower:
         because += _answers(served)
         if served.reason is not None:
             return Verdict("no-answer", tuple(because))
-        before = self._cluster.memory_in_use(pod, container) if watching.soak_s else None
-        verdict = self._soaked(pod, watching.soak_s, because)
-        after = self._cluster.memory_in_use(pod, container) if before is not None else None
-        if before is None or after is None:
-            return verdict
-        told = claim("rollout.memory", before=before, after=after, seconds=round(watching.soak_s))
-        return verdict._replace(because=(*verdict.because, told))
+        verdict = self._soaked(pod, container, watching.soak_s)
+        return verdict._replace(because=(*because, *verdict.because))
 
     def _kv(self, log: bytes, predicted: int | None) -> list[Claim]:
         events = Signatures(self._known.catalogue.signatures()).read([log])
@@ -202,29 +204,26 @@ class Follower:
             return [claim("rollout.kv-printed", printed=printed)]
         return [claim("rollout.kv", printed=printed, predicted=predicted)]
 
-    def _soaked(self, pod: Tree, seconds: float, because: list[Claim]) -> Verdict:
-        """Watch the pod for a while: what only fails under way shows as a restart."""
+    def _soaked(self, pod: Tree, container: str, seconds: float) -> Verdict:
+        """Watch the pod for a while: what only fails under way shows as a restart, or in the GPU's memory."""
+        if not seconds:
+            return Verdict("healthy")
         self.say(claim("progress.soaking", seconds=round(seconds)))
-        ends, before = time.monotonic() + seconds, _restarts(pod)
-        while (left := ends - time.monotonic()) > 0:
-            time.sleep(min(_PAUSE_S, left))
+        started, before = time.monotonic(), _restarts(pod)
+        memory = Memory(lambda: self._cluster.memory_in_use(pod, container), seconds)
+        while time.monotonic() - started < seconds:
+            time.sleep(min(_PAUSE_S, seconds))
+            memory.look(time.monotonic() - started)
             try:
-                seen = self._look(reference(pod), until=ends + _GRACE_S)
+                seen = self._look(reference(pod), until=started + seconds + _GRACE_S)
             except ClusterError as error:
                 if error.slug != "cluster-no-such-object":
                     raise
-                because.append(claim("rollout.pod-gone", pod=reference(pod).name))
-                return Verdict("crashes", tuple(because))
-            if seen is None:
-                continue
-            now = seen[0]
-            restarts = _restarts(now) - before
-            if restarts > 0 or not is_ready(now):
-                because.append(claim("rollout.restarted", restarts=restarts, seconds=round(seconds)))
-                return Verdict("crashes", tuple(because))
-        if seconds:
-            because.append(claim("rollout.soaked", seconds=round(seconds)))
-        return Verdict("healthy", tuple(because))
+                return Verdict("crashes", (claim("rollout.pod-gone", pod=reference(pod).name),))
+            restarts = 0 if seen is None else _restarts(seen[0]) - before
+            if restarts > 0 or (seen is not None and not is_ready(seen[0])):
+                return Verdict("crashes", (claim("rollout.restarted", restarts=restarts, seconds=round(seconds)),))
+        return Verdict("healthy", (claim("rollout.soaked", seconds=round(seconds)), *memory.said()))
 
 
 def _reason(error: ClusterError) -> str:
@@ -239,6 +238,8 @@ def _answers(served: "Served") -> list[Claim]:
     if served.wants_key:
         return [claim("rollout.needs-key")]
     said = [claim("rollout.answered", model=served.model, path=served.path, milliseconds=served.milliseconds)]
+    if served.milliseconds is not None and served.milliseconds > _EXPECTED_MS:
+        said.append(claim("rollout.slow", expected=_EXPECTED_MS))
     if served.preemptions is not None and served.usage is not None:
         said.append(claim("rollout.metrics", preemptions=served.preemptions, usage=served.usage))
     return said
