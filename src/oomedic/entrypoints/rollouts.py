@@ -8,7 +8,7 @@ from oomedic.claim import Claim, claim
 from oomedic.entrypoints.gpu_memory import Memory
 from oomedic.errors import ClusterError
 from oomedic.kube.ownership import Reference, Tree, reference
-from oomedic.live.rollout import Look, Progress, Verdict, is_new, progress, stuck
+from oomedic.live.rollout import Look, Progress, Verdict, progress, stuck
 from oomedic.live.workload import is_ready
 from oomedic.live_diagnosis import diagnose_live
 from oomedic.logs.signatures import Signatures
@@ -46,6 +46,7 @@ class Watching(NamedTuple):
         soak_s: how long they must stay so.
         predicted: KV tokens of the plan, None where it has none.
         has_pools: whether Karpenter could bring a node.
+        old: UIDs of the pods from before the change.
         frees: whether failing pods that no controller replaces are deleted, so that the change reaches them.
     """
 
@@ -53,6 +54,7 @@ class Watching(NamedTuple):
     soak_s: float
     predicted: int | None = None
     has_pools: bool = False
+    old: frozenset[str] = frozenset()
     frees: bool = False
 
 
@@ -66,10 +68,12 @@ class Ended(NamedTuple):
 class Follower:
     """Follows one workload; ``say`` prints progress on standard error."""
 
-    def __init__(self, cluster: "Cluster", known: Library, phrases: Phrasebook, *, quiet: bool) -> None:
-        """Keep what every look needs."""
+    def __init__(
+        self, cluster: "Cluster", asked: tuple[Library, Question], phrases: Phrasebook, *, quiet: bool
+    ) -> None:
+        """Keep what every look needs; ``asked`` are the facts, and what the user says beside the cluster."""
         self._cluster = cluster
-        self._known = known
+        self._known, self._base = asked
         self._phrases = phrases
         self._quiet = quiet
         self._said = self._passing = ""
@@ -121,7 +125,8 @@ class Follower:
     def _judged(self, seen: Seen, workload: Workload | None, watching: Watching, elapsed: float) -> Ended | None:
         """Return how it ended, None while it goes on."""
         found, pods, messages = seen
-        stands = progress(Look(found, pods, messages, elapsed, watching.has_pools))
+        look = Look(found, pods, messages, elapsed, watching.has_pools, watching.old)
+        stands = progress(look)
         self._report(stands, elapsed)
         if watching.frees:
             self._free(found, pods)
@@ -129,7 +134,7 @@ class Follower:
             return self._crashed(stands.crashed, found)
         if stands.verdict is not None:
             return Ended(stands.verdict)
-        new = [pod for pod in pods if is_new(pod, found)]
+        new = look.new_pods
         if stands.is_ready:
             return Ended(self._validated(next(filter(is_ready, new)), workload, watching, stands))
         if workload is not None and new and time.monotonic() - self._heard > _LISTEN_S:
@@ -171,7 +176,7 @@ class Follower:
 
     def _crashed(self, pod: Tree, found: Tree) -> Ended:
         live = self._cluster.observed([pod], found)
-        report = diagnose_live(live, Question(), self._known)
+        report = diagnose_live(live, self._base, self._known)
         because = [claim("rollout.crashed", pod=reference(pod).name)]
         diagnosis = report.results[0].diagnosis
         if diagnosis is None or not diagnosis.findings:
