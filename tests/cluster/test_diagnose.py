@@ -1,6 +1,7 @@
 """`oomedic diagnose` on a real control plane, as a person calls it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,16 @@ def test_the_report_for_people_shows_the_change_of_the_live_object(oomedic, cras
     assert "OOM401 kv-cache-too-small (certain)" in out
     assert "-        - --max-model-len=180000" in out
     assert "Looked at: pod qwen-" in out
+
+
+def test_kubectl_finds_it_as_a_plugin(plane, crashing):
+    words = ["oomedic", "diagnose", "deploy/qwen", "-n", crashing, "--offline", f"--kubeconfig={plane.admin}"]
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    kubectl = plane.assets.programs["kubectl"]
+    done = subprocess.run(
+        [kubectl, *words], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.partition(" ")[0]) == (1, "OOM401"), done.stderr
 
 
 def test_a_pod_leads_to_the_deployment_that_made_it(oomedic, plane, crashing):
