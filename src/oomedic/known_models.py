@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from oomedic.catalogue import Catalogue, Model
 from oomedic.checkpoint import Checkpoint
-from oomedic.model_names import is_extension_of
+from oomedic.model_names import is_extension_of, split_name
 from oomedic.quantization import method_of, quantization_block
 from oomedic.storage_words import quantization_of
 
@@ -55,7 +55,7 @@ def _stores_so(model: Model, quantization: str | None) -> bool:
 def _stored(name: str, catalogue: Catalogue) -> Resolved | None:
     """Take a known model in the form that the name says its weights have."""
     found = catalogue.stored_in(name)
-    form = quantization_of(found.how) if found else None
+    form = quantization_of(found.how, split_name(name)[0]) if found else None
     if found is None or form is None:
         return None
     base = checkpoint_of(found.model)
