@@ -11,8 +11,8 @@ LEFT_ALONE: Final = ("lm_head", "re:.*(vision|visual|audio|multi_modal).*")
 """What publishers leave as it is: the output layer, and the towers for images and sound with their projectors."""
 _COMPRESSED_LEAVES: Final = (*LEFT_ALONE, "re:.*linear_attn.*")
 """What llm-compressor's examples for Qwen3-Next and Qwen3.5 leave as it is (quantization_w8a8_fp8, …_w4a4_fp4)."""
-_COMPRESSORS: Final = frozenset(("redhatai", "neuralmagic", "nm-testing"))
-"""Publishers who quantise with llm-compressor."""
+_COMPRESSORS: Final = frozenset(("redhatai", "neuralmagic", "nm-testing", "cpatonn", "cyankiwi"))
+"""Publishers who quantise with llm-compressor, which stores AWQ as compressed-tensors too, without zero points."""
 _GROUP: Final = 128
 _FOUR_BITS: Final = frozenset({"4bit", "int4", "w4a16", "4-bit", "w4", "q4"})
 _EIGHT_BITS: Final = frozenset({"8bit", "int8", "w8a16", "w8a8", "8-bit", "w8", "q8"})
@@ -27,9 +27,11 @@ def quantization_of(words: Sequence[str], publisher: str = "") -> Mapping[str, A
     (8, 'gguf')
     """
     said = frozenset(word.lower() for word in words)
-    if "nvfp4" in said and publisher.lower() in _COMPRESSORS:
-        return _compressed({"weights": _NVFP4, "input_activations": _NVFP4})
     bits = 8 if said & _EIGHT_BITS else 4
+    if publisher.lower() in _COMPRESSORS and "nvfp4" in said:
+        return _compressed({"weights": _NVFP4, "input_activations": _NVFP4})
+    if publisher.lower() in _COMPRESSORS and "awq" in said:
+        return _integers(bits)
     for word, recipe in _RECIPES.items():
         if word in said:
             return {**recipe, **({"bits": bits} if "bits" in recipe else {})}

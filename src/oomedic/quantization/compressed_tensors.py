@@ -81,6 +81,12 @@ def _kind(group: Block, origin: Origin) -> Kind | None:
         size = weights.get("group_size") or -1
         asymmetric = weights.get("symmetric") is False
         return PackedIntegers(
-            bits, int(size), asymmetric, shape_tensor=True, element_bytes=origin.element_bytes, expert_index=True
+            bits,
+            int(size),
+            asymmetric,
+            shape_tensor=True,
+            element_bytes=origin.element_bytes,
+            expert_index=True,
+            ordered=weights.get("actorder") == "group",
         )
     return None
