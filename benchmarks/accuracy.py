@@ -21,14 +21,14 @@ from statistics import median
 from typing import Any
 
 import cases
-from oomedic.demand import demands
+from oomedic.engine.rules import eras
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence, Subject
 from oomedic.figure import between
-from oomedic.gathering import Sources, gather
-from oomedic.known_models import resolve
+from oomedic.gathering.gather import Sources, gather
+from oomedic.gathering.known_models import resolve
+from oomedic.memory.demand import demands
 from oomedic.pipeline import Library
-from oomedic.rules import eras
 from oomedic.units import GIB
 from oomedic.version import Version
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from oomedic import __version__
+from oomedic.arguments.given import EngineArgs, Given
 from oomedic.errors import UnknownName
 from oomedic.figure import Figure, between
-from oomedic.gathering import EngineOptions
-from oomedic.given import EngineArgs, Given
+from oomedic.gathering.gather import EngineOptions
 from oomedic.pipeline import Library, Log, Question
 from oomedic.sources.builtin import load
 

@@ -2,7 +2,7 @@
 
 Three kinds of constants are calibrated on reported start-ups: what lies outside torch (``non_torch_*`` of each file in
 data/engines), what the sampler holds per row and vocabulary entry (``sampler_bytes``), and the memory of CUDA graphs
-(one factor on oomedic.graphs). For each source, each constant becomes the median of what the other sources of the same
+(one factor on oomedic.memory.graphs). For each source, each constant becomes the median of what the other sources of the same
 constant imply, one value per source; fewer than two others leave it as it is.
 """
 
@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import cases
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
 from oomedic.pipeline import Library

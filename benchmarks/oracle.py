@@ -18,21 +18,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from oomedic import cache_rules
-from oomedic.architectures import Stack, stack_of, with_draft
-from oomedic.attention import Request, layer_specs
-from oomedic.cache_rules import CacheUse
+from oomedic.engine.rules import EngineRules, rules_at
 from oomedic.errors import OomedicError
-from oomedic.hf_config import text_config
-from oomedic.kv_plan import KvPlan, layout, plan
-from oomedic.modules import Shard
-from oomedic.quantization import Scheme, scheme_of
-from oomedic.quantization.scheme import DTYPE_BYTES
-from oomedic.rules import EngineRules, rules_at
+from oomedic.memory import cache_rules
+from oomedic.memory.attention import Request, layer_specs
+from oomedic.memory.cache_rules import CacheUse
+from oomedic.memory.kv_plan import KvPlan, layout, plan
+from oomedic.memory.weights import Stage, stage_weights
+from oomedic.models.architectures import Stack, stack_of, with_draft
+from oomedic.models.hf_config import text_config
+from oomedic.models.modules import Shard
+from oomedic.models.quantization import Scheme, scheme_of
+from oomedic.models.quantization.scheme import DTYPE_BYTES
 from oomedic.sources.builtin import load
 from oomedic.units import GIB
 from oomedic.version import parse_version
-from oomedic.weights import Stage, stage_weights
 
 OWN = Path(__file__).resolve().parent.parent / "tests/oracle"
 EXACT = 1e-4

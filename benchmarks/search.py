@@ -14,12 +14,12 @@ import sys
 import time
 from collections.abc import Callable
 
-from oomedic.assessment import assess
+from oomedic.arguments.given import EngineArgs, Given
 from oomedic.catalogue import Catalogue
 from oomedic.errors import UsageError
-from oomedic.gathering import EngineOptions
-from oomedic.given import EngineArgs, Given
+from oomedic.gathering.gather import EngineOptions
 from oomedic.instance import Instance, instances_of, large_enough
+from oomedic.memory.assessment import assess
 from oomedic.question import Library, Question
 from oomedic.search.answer import Answer, answer_of
 from oomedic.search.bench import Bench

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from oomedic.entrypoints.cli import main
-from oomedic.signatures import Signatures
+from oomedic.logs.signatures import Signatures
 
 TESTS = Path(__file__).parent
 DATA = TESTS.parent / "src/oomedic/data"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oomedic.catalogue import Catalogue
 from oomedic.errors import InputError, UnknownName
 from oomedic.figure import printed_gib
-from oomedic.model_table import ModelTable, unfolded
+from oomedic.models.table import ModelTable, unfolded
 from oomedic.sources.builtin import extra_data, load
 
 CATALOGUE = load()

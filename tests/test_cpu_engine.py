@@ -3,11 +3,11 @@
 import pytest
 from rig.model import CONFIG
 
-from oomedic.checkpoint import Checkpoint
+from oomedic.arguments.given import NOTHING_GIVEN
 from oomedic.evidence import Subject
-from oomedic.gathering import EngineOptions, Sources, gather
-from oomedic.given import NOTHING_GIVEN
-from oomedic.known_models import Resolved
+from oomedic.gathering.gather import EngineOptions, Sources, gather
+from oomedic.gathering.known_models import Resolved
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.sources.builtin import load
 from oomedic.units import GIB
 

@@ -129,7 +129,7 @@ def test_a_module_without_a_code_has_no_page(tmp_path):
 
 
 def test_folding_module_names_loses_none():
-    unfolded = pytest.importorskip("oomedic.model_table").unfolded
+    unfolded = pytest.importorskip("oomedic.models.table").unfolded
     names = [f"model.layers.{layer}.mlp.experts.{expert}.w1" for layer in range(3, 60) for expert in range(128)]
     names += ["lm_head", "model.layers.7.self_attn.q_proj", "re:.*gate$"]
     folded = tool("module_lists").fold_names(names)

@@ -6,10 +6,10 @@ import pytest
 
 from oomedic import __version__
 from oomedic.errors import UsageError
-from oomedic.json_patch import applied
+from oomedic.kube.json_patch import applied
+from oomedic.live.workload import ContainerLog, LivePod, LiveWorkload, Refused
 from oomedic.live_change import ANNOTATION, chosen, live_change, request, way_back
 from oomedic.live_diagnosis import as_written, diagnose_live, edited_object, runs_an_engine
-from oomedic.live_workload import ContainerLog, LivePod, LiveWorkload, Refused
 from oomedic.question import Library, Question
 from oomedic.sources.builtin import load
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oomedic
-from oomedic.arguments import ArgumentTable
+from oomedic.arguments.reader import ArgumentTable
+from oomedic.edits.manifest import edit as edit_argument
+from oomedic.edits.manifest import edit_resource as edit_devices_of
 from oomedic.errors import InputError, OomedicError
 from oomedic.manifest import read_workloads
-from oomedic.manifest_edit import edit as edit_argument
-from oomedic.manifest_edit import edit_resource as edit_devices_of
-from oomedic.yamlnodes import at_pointer, text_of
-from oomedic.yamltext import compose
+from oomedic.yamldoc.nodes import at_pointer, text_of
+from oomedic.yamldoc.text import compose
 
 SAMPLES = Path(__file__).parent / "manifests"
 FACTS = json.loads((SAMPLES / "FACTS.json").read_text(encoding="utf-8"))

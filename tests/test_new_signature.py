@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oomedic.signature import check
-from oomedic.signatures import Signatures
+from oomedic.logs.signature import check
+from oomedic.logs.signatures import Signatures
 
 TOOLS = Path(__file__).parent.parent / "tools"
 LINE = "(Worker pid=3) INFO 01-01 10:00:00 [x.py:1] The frobnicator took 2.50 GiB of 22.1 GiB in 0.5 s for 1,024 blocks"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oomedic.arguments import EngineArgs, merge, read_argv, relevant_environment, words_of
+from oomedic.arguments.reader import EngineArgs, merge, read_argv, relevant_environment, words_of
 from oomedic.catalogue import Catalogue
-from oomedic.gathering import EngineOptions
+from oomedic.gathering.gather import EngineOptions
 from oomedic.observed.reading import Beside
 from oomedic.observed.recognition import kind_of_file
 from oomedic.question import Log, Manifest, Question

@@ -24,7 +24,7 @@ from hf_tables import (
     UNQUANTIZED,
     WITHOUT_HEAD_DIM,
 )
-from oomedic.storage_words import LEFT_ALONE
+from oomedic.models.storage_words import LEFT_ALONE
 
 Record = Mapping[str, Any]
 Config = dict[str, Any]

@@ -14,9 +14,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from oomedic.logtext import lines
-from oomedic.signature import KINDS, PHASES
-from oomedic.signatures import Signatures
+from oomedic.logs.signature import KINDS, PHASES
+from oomedic.logs.signatures import Signatures
+from oomedic.logs.text import lines
 from toml_text import value
 
 FOLDER = Path(__file__).resolve().parent.parent / "src/oomedic/data/signatures"

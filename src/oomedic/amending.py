@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from oomedic.argument_table import ArgumentTable
+from oomedic.arguments.table import ArgumentTable
 from oomedic.claim import Claim, claim
 from oomedic.errors import InputError, OomedicError, UsageError
 from oomedic.gpu import Gpu
 from oomedic.live_change import chosen
 from oomedic.patches.changed import Changed
-from oomedic.patching import edited_files
+from oomedic.patches.patching import edited_files
 from oomedic.pipeline import diagnose_crash
 from oomedic.planning.plan import Offer
 from oomedic.question import Library, Manifest, Question
 from oomedic.result import Report, Result
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 _OF_ITSELF: Final = frozenset({"safe", "trade-off"})
 """Changes that stand in for the plan's first one, where that cannot be written."""

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from oomedic.assessment import Outcome
 from oomedic.claim import Claim, claim
 from oomedic.diagnosis import crashed, started
 from oomedic.evidence import Evidence
 from oomedic.finding import Diagnosis
-from oomedic.notes import notes
+from oomedic.memory.assessment import Outcome
 from oomedic.planning.plan import Plan
 from oomedic.question import Library
 from oomedic.result import OutcomeOrigin, Patch, Result, Versions
+from oomedic.symptoms.notes import notes
 
 SCHEMA: Final = "oomedic/v1"
 _REFUSED_BY_THE_ENGINE: Final = frozenset(

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from oomedic.answer import result_of, versions_of
+from oomedic.arguments.given import EngineArgs, Given, merge
+from oomedic.arguments.sweep import Sweep
 from oomedic.diagnosis import diagnose, started
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.errors import OomedicError, UnknownName
 from oomedic.evidence import Evidence
-from oomedic.gathering import EngineOptions
-from oomedic.given import EngineArgs, Given, merge
+from oomedic.gathering.gather import EngineOptions
 from oomedic.planning.plan import settled
 from oomedic.question import Library, Question
 from oomedic.result import Report
-from oomedic.sweep import Sweep
 from oomedic.understanding import Life, evidence_of, lives_of
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from oomedic.argument_table import ArgumentTable
+from oomedic.arguments.table import ArgumentTable
 from oomedic.errors import UnknownName
 from oomedic.figure import Figure
 from oomedic.gpu import Gpu, GpuTable, gpu_rows
-from oomedic.model_table import Model, ModelTable, Stored
+from oomedic.models.table import Model, ModelTable, Stored
 from oomedic.units import Bytes
 
 __all__ = ["Catalogue", "Model", "Stored"]

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from oomedic.cause import Cause
 from oomedic.claim import Claim, claim
-from oomedic.contradictions import contradictions
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import exhaustion
 from oomedic.finding import Diagnosis, Finding
-from oomedic.missing import missing_evidence
-from oomedic.signatures import Event
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.contradictions import contradictions
+from oomedic.symptoms.exhaustion import exhaustion
+from oomedic.symptoms.missing import missing_evidence
 
 _SURE = ("certain", "likely", "possible")
 _ERRORS = frozenset({"error", "generic"})

@@ -3,24 +3,24 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from oomedic.assessment import Assessment, assess
-from oomedic.checkpoint import Checkpoint
-from oomedic.engine import EngineConfig, ModelFacts
+from oomedic.arguments.given import NOTHING_GIVEN, EngineArgs
+from oomedic.engine.config import EngineConfig, ModelFacts
+from oomedic.engine.other_card import on_card
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
-from oomedic.given import NOTHING_GIVEN, EngineArgs
 from oomedic.gpu import Gpu
-from oomedic.known import NOTHING_KNOWN, Known
-from oomedic.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
-from oomedic.other_card import on_card
-from oomedic.phases import furthest, phase_at
-from oomedic.signatures import Event
+from oomedic.logs.memory_error import OOM_SIGNATURES, OutOfMemory, out_of_memory
+from oomedic.logs.phases import furthest, phase_at
+from oomedic.logs.signatures import Event
+from oomedic.memory.assessment import Assessment, assess
+from oomedic.memory.known import NOTHING_KNOWN, Known
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.version import Version
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from oomedic.changes import Changed
     from oomedic.claim import Claim
+    from oomedic.gathering.changes import Changed
     from oomedic.observed.facts import ContainerState, Observed
 
 

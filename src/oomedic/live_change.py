@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from oomedic.errors import InputError, UsageError
-from oomedic.json_patch import Operation, escaped, operations
+from oomedic.kube.json_patch import Operation, escaped, operations
+from oomedic.kube.ownership import Manager, Reference, Tree, managers, reference
+from oomedic.live.rollout import needs_room
 from oomedic.live_diagnosis import manifest_of
-from oomedic.ownership import Manager, Reference, Tree, managers, reference
-from oomedic.patching import diff_of, edited_text
+from oomedic.patches.patching import diff_of, edited_text
 from oomedic.planning.plan import Offer, Plan
 from oomedic.remedy import Change
-from oomedic.rollout import needs_room
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 ANNOTATION: Final = "oomedic/change"
 """On the changed object: what was changed, by which remedies, and the operations that take it back."""

@@ -7,14 +7,14 @@ from typing import Any, Final
 from oomedic.catalogue import Catalogue
 from oomedic.claim import Claim, claim
 from oomedic.finding import Missing
-from oomedic.live_workload import ContainerLog, LivePod, LiveWorkload, Refused
+from oomedic.kube.ownership import Tree, managers, reference
+from oomedic.live.workload import ContainerLog, LivePod, LiveWorkload, Refused
 from oomedic.observed.reading import Beside
-from oomedic.ownership import Tree, managers, reference
 from oomedic.pipeline import diagnose_crash
 from oomedic.question import Library, Log, Manifest, Question
 from oomedic.result import Report, Result
 from oomedic.understanding import workloads_of
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 _OF_THE_SERVER: Final = frozenset(
     ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink", "ownerReferences")

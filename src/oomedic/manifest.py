@@ -7,15 +7,15 @@ from importlib import import_module
 from typing import Final, NamedTuple, cast
 
 from oomedic import shapes
-from oomedic.argument_table import ArgumentTable
+from oomedic.arguments.table import ArgumentTable
 from oomedic.errors import InputError
-from oomedic.helm_values import embedded
-from oomedic.kube_object import KubeObject, objects_of
-from oomedic.kustomize import build, is_kustomization, kustomizations
-from oomedic.reading import Reading, Shape
-from oomedic.source import Beside, Source
-from oomedic.workload import EditPath, Workload
-from oomedic.yamltext import YamlFile, compose, line_and_column
+from oomedic.kube.objects import KubeObject, objects_of
+from oomedic.workloads.helm_values import embedded
+from oomedic.workloads.kustomize import build, is_kustomization, kustomizations
+from oomedic.workloads.reading import Reading, Shape
+from oomedic.workloads.source import Beside, Source
+from oomedic.workloads.workload import EditPath, Workload
+from oomedic.yamldoc.text import YamlFile, compose, line_and_column
 
 _TEMPLATE: Final = re.compile(r"^[ \t]*(?:-[ \t]+)?(?:[\w./-]+:[ \t]+)?\{\{", re.MULTILINE)
 _HANDING_VALUES: Final = frozenset(("HelmRelease", "Application"))

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from oomedic.edits.manifest import edit_resource
 from oomedic.errors import InputError
 from oomedic.instance import Instance
-from oomedic.manifest_edit import edit_resource
-from oomedic.patching import edited_text
+from oomedic.patches.patching import edited_text
 from oomedic.placement.move import Goal, Surroundings, moves
-from oomedic.placing import pools_among
+from oomedic.placement.placing import pools_among
 from oomedic.planning.plan import Offer, Plan
 from oomedic.question import Manifest
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 _GPU: Final = "nvidia.com/gpu"
 

@@ -11,23 +11,23 @@ from oomedic import remedies as remedy_files
 from oomedic.answer import result_of, versions_of
 from oomedic.catalogue import Catalogue
 from oomedic.cause import Cause
-from oomedic.checkpoint import Checkpoint
 from oomedic.diagnosis import diagnose, relevant, started
 from oomedic.evidence import Evidence, Subject
 from oomedic.finding import Diagnosis, Finding
+from oomedic.gathering.known_models import checkpoint_of
 from oomedic.instance import Instance, instances_of
-from oomedic.known_models import checkpoint_of
-from oomedic.patching import manifest_patch, move_patches
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.patches.patching import manifest_patch, move_patches
 from oomedic.planning.plan import Plan, make_plan, settled, wished_plan
 from oomedic.question import Hub, Library, Log, Manifest, Question
 from oomedic.remedy import Remedy
 from oomedic.result import Patch, Report, Result
 from oomedic.understanding import Life, evidence_of, lives_of
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from oomedic.placement.node_pool import NodePool
-    from oomedic.placing import Placement
+    from oomedic.placement.placing import Placement
 
 __all__ = ["Hub", "Library", "Log", "Manifest", "Question", "diagnose_crash", "inspect_manifests"]
 
@@ -115,7 +115,7 @@ def _placement(evidence: Evidence, question: Question, library: Library) -> "Pla
     pools = any("NodePool" in manifest.text for manifest in question.manifests)
     if workload is None or not (pools or workload.node_selector or workload.node_terms):
         return None
-    from oomedic.placing import placement_of  # only where something says where the pod may run
+    from oomedic.placement.placing import placement_of  # only where something says where the pod may run
 
     return placement_of(evidence, question.manifests, _Shelf(library.catalogue).instances())
 
@@ -133,7 +133,7 @@ def _how_it_worked(question: Question, library: Library) -> Evidence | None:
 
 def _compared(evidence: Evidence, diagnosis: Diagnosis, before: Evidence) -> tuple[Evidence, Diagnosis]:
     """Name what changed since it worked; it stands in the proof of the first finding, without one in the remarks."""
-    from oomedic.changes import calibrated_by, changes, claims_of  # only where it is told how it worked
+    from oomedic.gathering.changes import calibrated_by, changes, claims_of  # only where it is told how it worked
 
     evidence = calibrated_by(evidence, before)
     first = diagnosis.findings[0] if diagnosis.findings else None

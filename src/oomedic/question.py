@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from oomedic.arguments.given import NOTHING_GIVEN, EngineArgs
 from oomedic.catalogue import Catalogue
-from oomedic.checkpoint import Checkpoint
-from oomedic.gathering import EngineOptions
-from oomedic.given import NOTHING_GIVEN, EngineArgs
+from oomedic.gathering.gather import EngineOptions
+from oomedic.models.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from oomedic.observed.reading import Beside

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, Protocol
 
-from oomedic.checkpoint import Checkpoint
 from oomedic.claim import Claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.gpu import Gpu
 from oomedic.instance import Instance
+from oomedic.models.checkpoint import Checkpoint
 
 Safety = Literal["safe", "trade-off", "unsafe", "manual"]
 SAFETIES: tuple[Safety, ...] = ("safe", "trade-off", "unsafe", "manual")

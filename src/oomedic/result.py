@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from oomedic.assessment import Assessment, Outcome
+from oomedic.arguments.given import Given
 from oomedic.claim import Claim
 from oomedic.evidence import Subject
 from oomedic.finding import Diagnosis
-from oomedic.given import Given
+from oomedic.memory.assessment import Assessment, Outcome
 from oomedic.memory.budget import Budget
 from oomedic.planning.plan import Plan
 from oomedic.version import Version
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
+    from oomedic.live.rollout import Verdict
     from oomedic.placement.node_pool import NodePool
-    from oomedic.placing import Placement
-    from oomedic.rollout import Verdict
+    from oomedic.placement.placing import Placement
     from oomedic.search.answer import Answer
     from oomedic.search.variants import Variant
 

@@ -4,19 +4,20 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from oomedic.answer import versions_of
+from oomedic.arguments.given import EngineArgs, Given
 from oomedic.catalogue import Catalogue
-from oomedic.checkpoint import Checkpoint
 from oomedic.claim import Claim, claim
+from oomedic.engine.rules import releases, rules_at
 from oomedic.errors import UnknownName, UsageError
 from oomedic.evidence import Subject
-from oomedic.gathering import EngineOptions, model_facts
-from oomedic.given import EngineArgs, Given
+from oomedic.gathering.gather import EngineOptions, model_facts
+from oomedic.gathering.known_models import Resolved, checkpoint_of
+from oomedic.gathering.versions import Release, release_of
 from oomedic.gpu import Gpu
 from oomedic.instance import REGION, Instance, Prices, instances_of
-from oomedic.known_models import Resolved, checkpoint_of
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.question import Library, Question
 from oomedic.result import Report, Result
-from oomedic.rules import releases, rules_at
 from oomedic.search.answer import Answer
 from oomedic.search.bench import Bench
 from oomedic.search.formats import Format, format_of, formats_of
@@ -25,7 +26,6 @@ from oomedic.search.splits import Split
 from oomedic.search.variants import Known, copies_of, variants
 from oomedic.search.wish import Contender, Wish
 from oomedic.understanding import find_model
-from oomedic.versions import Release, release_of
 
 _MODEL: Final = ("model", "model_tag")
 

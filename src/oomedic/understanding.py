@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from oomedic.arguments.given import NOTHING_GIVEN, EngineArgs
 from oomedic.catalogue import Catalogue
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence, Subject
-from oomedic.gathering import EngineOptions, Sources, gather, given_arguments, model_name, quantization_given
-from oomedic.given import NOTHING_GIVEN, EngineArgs
-from oomedic.known_models import Resolved, resolve
-from oomedic.lives import split_lives
+from oomedic.gathering.gather import EngineOptions, Sources, gather, given_arguments, model_name, quantization_given
+from oomedic.gathering.known_models import Resolved, resolve
+from oomedic.logs.lives import split_lives
+from oomedic.logs.signatures import Event, Signatures
 from oomedic.question import Library, Log, Manifest, Question
-from oomedic.signatures import Event, Signatures
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from oomedic.observed.facts import Observed

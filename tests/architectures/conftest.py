@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from oomedic.architectures import stack_of
-from oomedic.modules import Shard
-from oomedic.quantization import scheme_of
-from oomedic.rules import rules_at
+from oomedic.engine.rules import rules_at
+from oomedic.memory.weights import Stage, stage_weights
+from oomedic.models.architectures import stack_of
+from oomedic.models.modules import Shard
+from oomedic.models.quantization import scheme_of
 from oomedic.sources.builtin import load
 from oomedic.version import parse_version
-from oomedic.weights import Stage, stage_weights
 
 ORACLE = Path(__file__).parent.parent / "oracle"
 

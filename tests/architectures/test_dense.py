@@ -1,7 +1,7 @@
 import pytest
 
-from oomedic.architectures import stack_of
-from oomedic.modules import Shard
+from oomedic.models.architectures import stack_of
+from oomedic.models.modules import Shard
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 import pytest
 
-from oomedic.architectures import stack_of, with_draft
 from oomedic.errors import InputError
-from oomedic.modules import Shard
-from oomedic.quantization import scheme_of
-from oomedic.weights import Stage, stage_weights
+from oomedic.memory.weights import Stage, stage_weights
+from oomedic.models.architectures import stack_of, with_draft
+from oomedic.models.modules import Shard
+from oomedic.models.quantization import scheme_of
 
 
 def draft_bytes(config, ranks=1, release=None):

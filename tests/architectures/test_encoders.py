@@ -1,9 +1,9 @@
 import pytest
 
-from oomedic.architectures import stack_of
-from oomedic.modules import Shard
-from oomedic.quantization import scheme_of
-from oomedic.weights import encoder_weights
+from oomedic.memory.weights import encoder_weights
+from oomedic.models.architectures import stack_of
+from oomedic.models.modules import Shard
+from oomedic.models.quantization import scheme_of
 
 
 @pytest.mark.parametrize(

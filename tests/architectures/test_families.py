@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from oomedic import architectures
-from oomedic.architectures import dense, mixture, stack_of
 from oomedic.errors import InputError, UsageError
-from oomedic.modules import Shard
-from oomedic.quantization import scheme_of
+from oomedic.memory.weights import Stage, stage_weights
+from oomedic.models import architectures
+from oomedic.models.architectures import dense, mixture, stack_of
+from oomedic.models.modules import Shard
+from oomedic.models.quantization import scheme_of
 from oomedic.sources.builtin import load
-from oomedic.weights import Stage, stage_weights
 
 ORACLE = Path(__file__).parent.parent / "oracle"
 
@@ -38,7 +38,7 @@ def test_an_unknown_model_type_gives_none():
 
 def test_every_model_type_has_a_module_that_builds_it():
     for module in set(architectures._MODULES.values()):
-        assert callable(import_module(f"oomedic.architectures.{module}").build)
+        assert callable(import_module(f"oomedic.models.architectures.{module}").build)
 
 
 def test_the_tables_of_large_families_are_those_that_are_looked_up():

@@ -1,6 +1,6 @@
 import pytest
 
-from oomedic.cache_layers import Attention
+from oomedic.models.cache_layers import Attention
 
 
 @pytest.mark.parametrize(

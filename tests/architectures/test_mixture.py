@@ -1,6 +1,6 @@
 import pytest
 
-from oomedic.modules import Experts
+from oomedic.models.modules import Experts
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oomedic.cache_layers import Attention, KeyOnly
+from oomedic.models.cache_layers import Attention, KeyOnly
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
+from oomedic.arguments.given import NOTHING_GIVEN
 from oomedic.evidence import Subject
-from oomedic.gathering import EngineOptions, Sources, gather
-from oomedic.given import NOTHING_GIVEN
-from oomedic.known_models import Resolved
-from oomedic.signatures import Signatures
+from oomedic.gathering.gather import EngineOptions, Sources, gather
+from oomedic.gathering.known_models import Resolved
+from oomedic.logs.signatures import Signatures
 from oomedic.sources.builtin import load
 from oomedic.sources.files import read_checkpoint
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oomedic.gathering import EngineOptions
+from oomedic.gathering.gather import EngineOptions
 from oomedic.pipeline import diagnose_crash
 from oomedic.question import Library, Log, Manifest, Question
 from oomedic.sources.builtin import load

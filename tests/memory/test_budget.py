@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oomedic.engine import EngineConfig, ModelFacts, configure
+from oomedic.arguments.given import EngineArgs, Given
+from oomedic.engine.config import EngineConfig, ModelFacts, configure
+from oomedic.engine.rules import releases, rules_at
 from oomedic.figure import Figure, between, exactly
-from oomedic.given import EngineArgs, Given
 from oomedic.memory.budget import Device, available_memory, budget_of, is_inside, requested_memory
-from oomedic.rules import releases, rules_at
 from oomedic.sources.builtin import load
 from oomedic.units import GIB
 from oomedic.version import parse_version

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 import yaml
 
+from oomedic.edits.manifest import edit_devices, edit_files
+from oomedic.edits.tree import merging, operations
 from oomedic.errors import InputError
-from oomedic.json_patch import applied
-from oomedic.kube_values import kube_value
-from oomedic.kustomize import build
+from oomedic.kube.json_patch import applied
+from oomedic.kube.values import kube_value
 from oomedic.manifest import read_manifests
-from oomedic.manifest_edit import edit_devices, edit_files
 from oomedic.patches import FORMS, rendered
 from oomedic.patches.changed import Changed, changed_objects
 from oomedic.patches.jsonpatch import operations_of
 from oomedic.patches.objects import holds_secret
 from oomedic.patches.strategic import merge_patch
-from oomedic.patches.tree import merging, operations
 from oomedic.sources.builtin import load
 from oomedic.sources.manifests import read_all
+from oomedic.workloads.kustomize import build
 
 SAMPLES = Path(__file__).parents[1] / "manifests"
 TABLE = load().arguments

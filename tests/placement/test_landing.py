@@ -2,10 +2,10 @@
 
 import pytest
 
+from oomedic.kube.requirement import Requirement, exactly
 from oomedic.placement.landing import landings
 from oomedic.placement.needs import Needs
 from oomedic.placement.node_pool import read_node_pools
-from oomedic.placement.requirement import Requirement, exactly
 from oomedic.placement.verdict import verdicts
 from oomedic.units import GIB, MIB
 

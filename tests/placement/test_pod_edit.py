@@ -6,10 +6,10 @@ from difflib import unified_diff
 import pytest
 
 from oomedic.errors import InputError
+from oomedic.kube.taint import Taint
 from oomedic.manifest import read_workloads
 from oomedic.observed.yaml_trees import trees
 from oomedic.placement.pod_edit import demand_values, select_nodes, tolerate
-from oomedic.placement.taint import Taint
 from oomedic.sources.builtin import load
 
 GPU = Taint("nvidia.com/gpu", "true", "NoSchedule")

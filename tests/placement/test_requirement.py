@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oomedic.placement.requirement import Requirement, exactly, overlap
-from oomedic.placement.taint import Taint, untolerated
+from oomedic.kube.requirement import Requirement, exactly, overlap
+from oomedic.kube.taint import Taint, untolerated
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oomedic import __version__
-from oomedic.gathering import EngineOptions
-from oomedic.given import EngineArgs, Given
+from oomedic.arguments.given import EngineArgs, Given
+from oomedic.gathering.gather import EngineOptions
 from oomedic.pipeline import Library, Log, Question, diagnose_crash
 from oomedic.planning.plan import Offer
 from oomedic.remedy import SAFETIES

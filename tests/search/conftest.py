@@ -1,7 +1,7 @@
 import pytest
 
-from oomedic.gathering import EngineOptions
-from oomedic.given import EngineArgs, Given
+from oomedic.arguments.given import EngineArgs, Given
+from oomedic.gathering.gather import EngineOptions
 from oomedic.instance import instances_of
 from oomedic.question import Library, Question
 from oomedic.sizing import Order, wish_of
@@ -38,7 +38,7 @@ def make_wish(library):
 @pytest.fixture(scope="session")
 def dense_17b():
     """The runbook's dense 17B model: Llama 2 13B's config with 53 layers, 34 GB in 16 bits, no grouped heads."""
-    from oomedic.checkpoint import Checkpoint
+    from oomedic.models.checkpoint import Checkpoint
 
     config = {
         "architectures": ["LlamaForCausalLM"],

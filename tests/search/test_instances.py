@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oomedic.assessment import assess
-from oomedic.engine import configure
+from oomedic.arguments.given import EngineArgs, Given
+from oomedic.engine.config import configure
 from oomedic.errors import UsageError
-from oomedic.given import EngineArgs, Given
 from oomedic.instance import large_enough
+from oomedic.memory.assessment import assess
 from oomedic.search.bench import Bench
 from oomedic.search.instances import acceptable, rank, search
 from oomedic.search.knobs import ladder

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from oomedic.edits.manifest import edit_devices, edit_files
 from oomedic.manifest import read_manifests
-from oomedic.manifest_edit import edit_devices, edit_files
 from oomedic.sources.builtin import load
 
 SAMPLES = Path(__file__).parents[1] / "manifests"

@@ -1,9 +1,9 @@
 import pytest
 import yaml
 
-from oomedic.arguments import ArgumentTable
+from oomedic.arguments.reader import ArgumentTable
+from oomedic.edits.manifest import edit
 from oomedic.manifest import read_workloads
-from oomedic.manifest_edit import edit
 
 ROWS = [
     {"name": "model", "flags": ["--model"], "kind": "text"},

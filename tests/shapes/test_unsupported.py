@@ -4,7 +4,7 @@ import pkgutil
 import pytest
 
 from oomedic import shapes
-from oomedic.arguments import ArgumentTable
+from oomedic.arguments.reader import ArgumentTable
 from oomedic.manifest import known_shapes, read_workloads
 
 TABLE = ArgumentTable.of([])

@@ -52,12 +52,12 @@ other: The engine does not support this model: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import exhaustion
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.exhaustion import exhaustion
+from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.refusals import says, worded
 
 _PRINTED = (
     *("architecture_unsupported", "model_type_unknown"),

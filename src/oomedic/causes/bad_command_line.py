@@ -48,11 +48,11 @@ json: The value of {argument} is not closed or not valid JSON: {value}.
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import Refusal, refusals
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.refusals import Refusal, refusals
 
 
 @cause(

@@ -46,9 +46,9 @@ item: One image, video or sound takes {other} tokens; a batch has {batched}.
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
+from oomedic.logs.fields import count, line_of
+from oomedic.symptoms.failures import start_failure
 
 _PRINTED = {
     "batched_tokens_below_sequences": ("sequences", "max_num_seqs"),

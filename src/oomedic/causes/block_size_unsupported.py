@@ -49,11 +49,11 @@ other: The engine refuses the block size: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.refusals import refused, says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.refusals import refused, says, worded
 
 _PRINTED = ("block_size_unsupported", "attention_block_too_small", "page_sizes_differ", "hybrid_layers_differ")
 _WORDS = ("block size", "block_size")

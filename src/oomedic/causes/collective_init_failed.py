@@ -56,10 +56,10 @@ debug: NCCL_DEBUG=INFO makes NCCL name the call that failed.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure, outweighed
-from oomedic.fields import line_of, text
 from oomedic.finding import Confidence, Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure, outweighed
 
 _NAMED = "network_interface_missing"
 _NCCL = ("nccl_error", "custom_all_reduce_failed")

@@ -48,8 +48,8 @@ preempted: {count} {count:plural request|requests} had been set back before.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import line_of
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of
 
 
 @cause(

@@ -48,10 +48,10 @@ native: Native code crashed (segmentation fault or abort). An Xid line in the no
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure, outweighed
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Confidence, Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure, outweighed
 
 _PRINTED = ("illegal_memory_access", "device_assertion", "cuda_error")
 _NATIVE = (134, 139)

@@ -55,11 +55,11 @@ pool: The KV cache had taken {pool:gib}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_sampler
-from oomedic.fields import line_of
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.phases import frame_phase
+from oomedic.logs.fields import line_of
+from oomedic.logs.phases import frame_phase
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_sampler
+from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM501", "cuda-graph-capture")
 

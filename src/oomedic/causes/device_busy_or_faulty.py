@@ -50,10 +50,10 @@ initialisation: CUDA could not be initialised (error {code}).
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure
 
 _OF_THE_PROGRAM = frozenset({13, 31, 43, 45})
 _CODES = frozenset({101, 999, 800, 801, 805})

@@ -50,9 +50,9 @@ download: A file of {expected:gib} was to be downloaded where {free:gib} was fre
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import line_of, size, text
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of, size, text
+from oomedic.symptoms.failures import failure
 
 _EVICTED = "host_memory_pressure"
 

@@ -57,10 +57,10 @@ library: The image lacks {library}, or has it in another version.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure
 
 _COMBINATION = frozenset({803, 804})
 _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")

@@ -58,11 +58,11 @@ other: The engine refuses the format: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import line_of, sayable
 from oomedic.finding import Finding
-from oomedic.refusals import refused, says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, sayable
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure
+from oomedic.symptoms.refusals import refused, says, worded
 
 _PRINTED = {
     "bfloat16_unsupported": "CFG104.bfloat16",

@@ -44,10 +44,10 @@ internal: The engine failed in its own code: {text}. With ordinary settings that
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import line_of, ratio, text
 from oomedic.finding import Finding
-from oomedic.refusals import other_refusal, says
+from oomedic.logs.fields import line_of, ratio, text
+from oomedic.symptoms.failures import failure
+from oomedic.symptoms.refusals import other_refusal, says
 
 _INTERNAL = frozenset(
     (

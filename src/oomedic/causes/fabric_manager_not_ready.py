@@ -44,9 +44,9 @@ summary: CUDA is not initialised on this node (error 802): the fabric manager th
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
+from oomedic.logs.fields import count, line_of
+from oomedic.symptoms.failures import failure
 
 _CODE = 802
 

@@ -47,10 +47,10 @@ platform: The engine runs on the platform {platform}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import says, worded
+from oomedic.logs.fields import line_of, text
+from oomedic.symptoms.failures import failure
+from oomedic.symptoms.refusals import says, worded
 
 _WORDS = (
     *("not supported on", "only supported on", "only available on", "not available on", "not implemented on"),

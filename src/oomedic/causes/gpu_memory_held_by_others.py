@@ -59,11 +59,11 @@ list-unknown: Of {total:gib}, other processes hold at least {held:gib}; {free:gi
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, Exhaustion, exhaustion, shortage
-from oomedic.fields import line_of, size
 from oomedic.finding import Finding
-from oomedic.free_memory import held_at_start, is_shared_on_purpose, is_unified
-from oomedic.phases import frames_of
+from oomedic.logs.fields import line_of, size
+from oomedic.logs.phases import frames_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, shortage
+from oomedic.symptoms.free_memory import held_at_start, is_shared_on_purpose, is_unified
 from oomedic.units import GIB
 
 _NEIGHBOUR = GIB

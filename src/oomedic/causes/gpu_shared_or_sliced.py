@@ -57,9 +57,9 @@ check: {free:gib} of {total:gib} is free at the start, the engine is told to use
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of, size, text
 from oomedic.finding import Finding
-from oomedic.free_memory import held_at_start, is_shared_on_purpose
+from oomedic.logs.fields import count, line_of, size, text
+from oomedic.symptoms.free_memory import held_at_start, is_shared_on_purpose
 
 
 @cause(

@@ -45,9 +45,9 @@ computed: {what} {size} does not divide by tensor_parallel_size {tensor_parallel
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of
+from oomedic.logs.signatures import Event
 
 
 @cause(

@@ -49,11 +49,11 @@ kv-space: {requested:gib} of KV cache space were asked for in host memory; {free
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import pinning
-from oomedic.failures import WEAK, failure, outweighed
-from oomedic.fields import line_of, size, text
 from oomedic.finding import Confidence, Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, size, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.exhaustion import pinning
+from oomedic.symptoms.failures import WEAK, failure, outweighed
 
 _PRINTED = ("host_mapping_refused", "cpu_kv_cache_unavailable", "process_limit_reached")
 

@@ -63,11 +63,11 @@ offloaded: {offloaded:gib} of weights were kept in host memory, for every rank.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure, outweighed
-from oomedic.fields import line_of, size, text
 from oomedic.finding import Confidence, Finding
-from oomedic.signatures import Event
-from oomedic.silence import killed_by, silent_death
+from oomedic.logs.fields import line_of, size, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure, outweighed
+from oomedic.symptoms.silence import killed_by, silent_death
 
 _REFUSED = ("host_allocation_refused", "host_mapping_refused")
 _EVICTED = "host_memory_pressure"

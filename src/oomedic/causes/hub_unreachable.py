@@ -43,11 +43,11 @@ answered: The hub answers with an error of its own ({status}).
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import outweighed, start_failure
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.hub_errors import told_by_hub
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import outweighed, start_failure
+from oomedic.symptoms.hub_errors import told_by_hub
 
 _LIMITED, _BROKEN = 429, range(500, 600)
 _CONSEQUENCES = ("model_path_invalid", "model_file_missing", "tokenizer_missing", "repository_missing")

@@ -45,11 +45,11 @@ needed: The image needs a processor of level {needed}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.signatures import Event
-from oomedic.silence import killed_by, silent_death
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure
+from oomedic.symptoms.silence import killed_by, silent_death
 
 _SIGILL = 4
 _PRINTED = ("illegal_instruction", "processor_too_old")

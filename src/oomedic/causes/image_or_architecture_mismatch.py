@@ -47,10 +47,10 @@ manifest: The image does not exist for this kind of processor, or has no such pr
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Confidence, Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
 
 _PRINTED = ("exec_format", "image_pull_failed", "image_platform_missing", "container_refused")
 _HOOK = "PostStartHookError"

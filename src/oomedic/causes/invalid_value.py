@@ -62,11 +62,11 @@ other: The engine refuses its configuration: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import spoken, start_failure
-from oomedic.fields import line_of, sayable
 from oomedic.finding import Confidence, Finding
-from oomedic.refusals import impossible_setting, in_configuration, other_refusal, refusals, says
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, sayable
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import spoken, start_failure
+from oomedic.symptoms.refusals import impossible_setting, in_configuration, other_refusal, refusals, says
 
 _SAYS = {
     "variable_invalid": "CFG111.variable",

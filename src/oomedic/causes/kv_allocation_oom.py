@@ -50,11 +50,11 @@ asked: It asked for {tried:gib} when {free:gib} were free.
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion
-from oomedic.fields import line_of
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.phases import frame_phase
+from oomedic.logs.fields import line_of
+from oomedic.logs.phases import frame_phase
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
+from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM404", "kv-allocation-oom")
 

@@ -60,10 +60,10 @@ estimate: The engine itself says that requests of up to {estimated_max_model_len
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, size
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM401", "kv-cache-too-small")
 

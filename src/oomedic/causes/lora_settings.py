@@ -44,11 +44,11 @@ other: The settings for LoRA adapters do not suit: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import refused, says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.refusals import refused, says, worded
 
 _PRINTED = ("lora_rank_too_large", "lora_unsupported")
 

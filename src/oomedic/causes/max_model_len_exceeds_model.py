@@ -43,8 +43,8 @@ summary-unknown: max_model_len {max_model_len} is longer than the model's config
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of, ratio
 from oomedic.finding import Finding
+from oomedic.logs.fields import count, line_of, ratio
 
 
 @cause(

@@ -47,10 +47,10 @@ equal: Both figures are equal: this release compares them strictly and stops whe
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import line_of
 from oomedic.figure import Figure
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of
+from oomedic.logs.signatures import Event
 from oomedic.units import gib
 
 

@@ -47,11 +47,11 @@ secret: The Secret that holds the token does not exist, or lacks the key.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.hub_errors import told_by_hub
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.hub_errors import told_by_hub
 
 _REFUSED = frozenset({401, 403})
 

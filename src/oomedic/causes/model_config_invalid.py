@@ -47,10 +47,10 @@ value: config.json holds a value that the model's class refuses: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import outweighed, spoken, start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import outweighed, spoken, start_failure
 
 _PRINTED = ("model_config_unreadable", "model_type_missing", "model_config_invalid")
 

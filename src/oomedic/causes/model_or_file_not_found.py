@@ -55,12 +55,12 @@ offline: The hub is switched off (HF_HUB_OFFLINE) and the model is not in the ca
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import outweighed, spoken, start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Confidence, Finding
-from oomedic.hub_errors import told_by_hub
-from oomedic.phases import frames_of
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.phases import frames_of
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import outweighed, spoken, start_failure
+from oomedic.symptoms.hub_errors import told_by_hub
 
 _NAMED = (
     *("weights_missing", "lora_adapter_missing", "chat_template_missing"),

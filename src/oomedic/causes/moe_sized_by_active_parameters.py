@@ -47,10 +47,10 @@ no-knob: No setting of memory or length helps: they come into play after the wei
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion
-from oomedic.fields import line_of
 from oomedic.finding import Finding
-from oomedic.fitting import all_weights, weights_exceed
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
+from oomedic.symptoms.fitting import all_weights, weights_exceed
 
 
 @cause(

@@ -51,10 +51,10 @@ unnamed: The size of that single allocation points to an encoder; no traceback n
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_encoder
-from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
-from oomedic.forecast import forecast
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_encoder
+from oomedic.symptoms.forecast import forecast
 from oomedic.units import GIB
 
 _NAME = ("OOM302", "multimodal-profile")

@@ -58,11 +58,11 @@ v0-parts: Of {requested:gib} requested, weights take {weights:gib}, the activati
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import spoken
-from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, size
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import spoken
+from oomedic.symptoms.forecast import forecast
 
 _PRINTED = (
     *("no_memory_for_cache_blocks", "max_model_len_not_fitted"),

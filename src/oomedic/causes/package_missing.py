@@ -45,11 +45,11 @@ library: A library of the image does not fit the others: {symbol}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import outweighed, raised, start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import outweighed, raised, start_failure
+from oomedic.symptoms.refusals import says, worded
 
 _WORDS = (
     "is not installed",

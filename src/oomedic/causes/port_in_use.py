@@ -42,9 +42,9 @@ port: The port is {port}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.failures import start_failure
 
 
 @cause(

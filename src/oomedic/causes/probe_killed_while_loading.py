@@ -56,9 +56,9 @@ from collections.abc import Iterator
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Confidence, Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
 
 _STARTED = ("engine_start", "version_banner", "api_server_version", "non_default_args", "model_load_start")
 _ENDS = ("process_killed", "exit_signal")

@@ -53,10 +53,10 @@ asked: It asked for {tried:gib} when {free:gib} were free.
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_encoder, touches_sampler
-from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
-from oomedic.forecast import forecast
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_encoder, touches_sampler
+from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM301", "profile-run-activations")
 

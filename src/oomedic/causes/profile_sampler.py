@@ -53,11 +53,11 @@ size: Logits and sorting take about {sampler:gib} for {requests} requests over a
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_sampler
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.sampling import sampler_claims
+from oomedic.logs.fields import count, line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_sampler
+from oomedic.symptoms.forecast import forecast
+from oomedic.symptoms.sampling import sampler_claims
 
 _NAME = ("OOM303", "profile-sampler")
 

@@ -55,11 +55,11 @@ other: The engine refuses the quantisation: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import refused, says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure
+from oomedic.symptoms.refusals import refused, says, worded
 
 _MISMATCH = ("quantization_config_missing", "quantization_mismatch", "quantization_unknown")
 _LOADING = ("marlin_shape", "bitsandbytes_parallel")

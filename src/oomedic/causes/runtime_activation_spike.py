@@ -49,10 +49,10 @@ why: The start-up test measures dummy requests only; this batch needed more, and
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, shortage
-from oomedic.fields import line_of
 from oomedic.finding import Finding
-from oomedic.serving import exhaustion_while_serving
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, shortage
+from oomedic.symptoms.serving import exhaustion_while_serving
 from oomedic.units import GIB
 
 

@@ -52,10 +52,10 @@ outgrew: PyTorch held {allocated:gib}, more than the {requested:gib} that a star
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, Exhaustion
-from oomedic.fields import line_of
 from oomedic.finding import Finding
-from oomedic.serving import exhaustion_while_serving
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion
+from oomedic.symptoms.serving import exhaustion_while_serving
 
 
 @cause(

@@ -51,12 +51,12 @@ phase: The log does not show whether the KV cache was allocated by then; before 
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion, touches_sampler
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.sampling import sampler_claims
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_sampler
+from oomedic.symptoms.forecast import forecast
+from oomedic.symptoms.sampling import sampler_claims
 
 _NAME = ("OOM502", "sampler-warmup")
 

@@ -42,9 +42,9 @@ summary: A Kubernetes Service named vllm sets VLLM_PORT to an address; the engin
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import spoken, start_failure
-from oomedic.fields import line_of
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.failures import spoken, start_failure
 
 
 @cause(

@@ -49,11 +49,11 @@ other: A part of the model cannot be cut this way: {text}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.refusals import says, worded
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.refusals import says, worded
 
 _PRINTED = (
     *("experts_not_divisible", "fp8_block_shape", "quantized_shape"),

@@ -52,11 +52,11 @@ mounted: The pod mounts {written} at /dev/shm.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import failure
-from oomedic.fields import count, line_of, size
 from oomedic.finding import Finding
-from oomedic.signatures import Event
-from oomedic.silence import killed_by, silent_death
+from oomedic.logs.fields import count, line_of, size
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure
+from oomedic.symptoms.silence import killed_by, silent_death
 
 _SIGBUS = 7
 _NAMED = ("nccl_shared_memory", "shared_memory_too_small")

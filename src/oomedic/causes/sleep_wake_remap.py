@@ -51,11 +51,11 @@ unsure: The allocator of sleep mode ran out of memory; the log does not show whe
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion
-from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
-from oomedic.phases import frames_of
-from oomedic.signatures import Event
+from oomedic.logs.fields import line_of
+from oomedic.logs.phases import frames_of
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
 
 
 @cause(

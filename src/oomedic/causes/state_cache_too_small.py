@@ -43,9 +43,9 @@ summary: Each running request needs a state block: max_num_seqs is {max_num_seqs
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
+from oomedic.logs.fields import count, line_of
+from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM403", "state-cache-too-small")
 

@@ -43,9 +43,9 @@ ranks: That is swap_space for each of {ranks} ranks.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, size
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of, size
+from oomedic.symptoms.failures import start_failure
 
 
 @cause(

@@ -47,9 +47,9 @@ manifest: The pod asks for {requested} {requested:plural GPU|GPUs}.
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of
+from oomedic.logs.signatures import Event
 
 _SIGNATURES = (
     "gpus_too_few",

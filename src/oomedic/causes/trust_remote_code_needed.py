@@ -42,9 +42,9 @@ summary: {model} brings its own Python code, and --trust-remote-code is not give
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of, text
+from oomedic.symptoms.failures import start_failure
 
 
 @cause(

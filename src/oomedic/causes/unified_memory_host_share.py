@@ -44,9 +44,9 @@ check: {free:gib} is free at the start, the engine is told to use {requested:gib
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import line_of, size
 from oomedic.finding import Finding
-from oomedic.free_memory import held_at_start, is_unified
+from oomedic.logs.fields import line_of, size
+from oomedic.symptoms.free_memory import held_at_start, is_unified
 
 
 @cause(

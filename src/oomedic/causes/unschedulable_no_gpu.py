@@ -54,11 +54,11 @@ from typing import Final
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of, text
+from oomedic.logs.signatures import Event
 from oomedic.placement.unplaced import Unplaced, read_unplaced, telling
-from oomedic.signatures import Event
+from oomedic.symptoms.failures import start_failure
 
 _NAME: Final = "unschedulable-no-gpu"
 _MOST_OTHERS: Final = 3

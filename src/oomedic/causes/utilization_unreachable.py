@@ -45,10 +45,10 @@ check: {free:gib} of {total:gib} is free at the start, the engine is told to use
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import line_of, ratio, size
 from oomedic.finding import Finding
-from oomedic.forecast import forecast
-from oomedic.free_memory import held_at_start, is_unified
+from oomedic.logs.fields import line_of, ratio, size
+from oomedic.symptoms.forecast import forecast
+from oomedic.symptoms.free_memory import held_at_start, is_unified
 from oomedic.units import GIB
 
 

@@ -48,9 +48,9 @@ yarn: From 0.30 on the YaRN factor {factor} of config.json no longer lengthens m
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, line_of, size
 from oomedic.finding import Confidence, Finding
-from oomedic.hf_config import text_config
+from oomedic.logs.fields import count, line_of, size
+from oomedic.models.hf_config import text_config
 from oomedic.version import Version
 
 _MANY = 1024

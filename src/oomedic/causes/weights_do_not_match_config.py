@@ -47,10 +47,10 @@ unexpected: The checkpoint holds weights that config.json does not describe: {te
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import count, line_of, text
 from oomedic.finding import Finding
-from oomedic.signatures import Event
+from oomedic.logs.fields import count, line_of, text
+from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import start_failure
 
 _PRINTED = ("weights_shape_mismatch", "weights_not_initialized", "weights_unexpected")
 

@@ -52,11 +52,11 @@ loading: The engine was still loading weights: {allocated:gib} were allocated wh
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, exhaustion
-from oomedic.fields import line_of
 from oomedic.finding import Confidence, Finding
-from oomedic.fitting import weights_claims, weights_exceed
-from oomedic.forecast import confidence_of
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
+from oomedic.symptoms.fitting import weights_claims, weights_exceed
+from oomedic.symptoms.forecast import confidence_of
 
 
 @cause(

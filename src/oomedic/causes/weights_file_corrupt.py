@@ -45,9 +45,9 @@ reason: The reader says: {reason}.
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.failures import start_failure
-from oomedic.fields import line_of, text
 from oomedic.finding import Finding
+from oomedic.logs.fields import line_of, text
+from oomedic.symptoms.failures import start_failure
 
 _POINTER = ("headertoolarge", "header too large", "invalidheader", "invalid load key, 'v'")
 

@@ -49,10 +49,10 @@ fragments: {unallocated:gib} were reserved by PyTorch but unallocated: memory in
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import EXHAUSTION, Exhaustion, exhaustion
-from oomedic.fields import line_of
 from oomedic.finding import Finding
-from oomedic.fitting import weights_exceed
+from oomedic.logs.fields import line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion
+from oomedic.symptoms.fitting import weights_exceed
 from oomedic.units import GIB
 
 

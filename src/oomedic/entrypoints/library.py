@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oomedic import __version__
-from oomedic.arguments import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
+from oomedic.arguments.reader import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
+from oomedic.arguments.sweep import read_sweep
 from oomedic.budgeting import compute_budget
 from oomedic.catalogue import Catalogue
-from oomedic.checkpoint import Checkpoint
 from oomedic.figure import Figure, exactly
-from oomedic.gathering import EngineOptions
+from oomedic.gathering.gather import EngineOptions
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.pipeline import diagnose_crash
 from oomedic.question import Library, Log, Manifest, Question
 from oomedic.reports.page import as_markdown
@@ -24,7 +25,6 @@ from oomedic.sources.compression import decompressed
 from oomedic.sources.files import open_log, read_checkpoint, read_manifest
 from oomedic.sources.hub import from_environment
 from oomedic.sources.languages import asked_for, page_words
-from oomedic.sweep import read_sweep
 from oomedic.units import parse_size
 
 if TYPE_CHECKING:

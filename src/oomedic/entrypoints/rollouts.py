@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
 from oomedic.errors import ClusterError
+from oomedic.kube.ownership import Reference, Tree, reference
+from oomedic.live.rollout import Look, Progress, Verdict, is_new, progress
+from oomedic.live.workload import is_ready
 from oomedic.live_diagnosis import diagnose_live
-from oomedic.live_workload import is_ready
-from oomedic.ownership import Reference, Tree, reference
+from oomedic.logs.signatures import Signatures
 from oomedic.question import Library, Question
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report
-from oomedic.rollout import Look, Progress, Verdict, is_new, progress
-from oomedic.signatures import Signatures
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from oomedic.sources.cluster.cluster import Cluster

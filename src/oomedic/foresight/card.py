@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from oomedic.claim import claim
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
-from oomedic.hf_config import dtype_of
+from oomedic.models.hf_config import dtype_of
 from oomedic.search.formats import PLAIN, Format, format_of
 
 Capability = tuple[int, int]

@@ -6,7 +6,7 @@ Mirrors vllm/config.py (_get_and_verify_max_len, SchedulerConfig.verify_max_mode
 from collections.abc import Iterator
 
 from oomedic.claim import claim
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
 

@@ -8,7 +8,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import Final
 
-from oomedic.modules import round_up
+from oomedic.models.modules import round_up
 from oomedic.units import MIB, Bytes
 
 _SMALL: Final = MIB

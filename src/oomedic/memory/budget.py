@@ -8,9 +8,9 @@ device.
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-from oomedic.demand import Demand
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.figure import Figure, between, exactly
+from oomedic.memory.demand import Demand
 from oomedic.units import Bytes
 
 ItemName = Literal["weights", "non_torch", "activation", "cuda_graphs", "kv_cache"]

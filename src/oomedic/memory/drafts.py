@@ -9,14 +9,14 @@ like the model's last; embedding and head are shared.
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from oomedic.architectures import Layer, Stack, with_draft
-from oomedic.architectures.stack import Draft as KnownDraft
-from oomedic.cache_layers import Attention, CrossAttention, State
-from oomedic.checkpoint import Checkpoint
-from oomedic.engine import EngineConfig
-from oomedic.hf_config import number
-from oomedic.modules import Linear, Shard, Table
-from oomedic.weights import Stage
+from oomedic.engine.config import EngineConfig
+from oomedic.memory.weights import Stage
+from oomedic.models.architectures import Layer, Stack, with_draft
+from oomedic.models.architectures.stack import Draft as KnownDraft
+from oomedic.models.cache_layers import Attention, CrossAttention, State
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.models.hf_config import number
+from oomedic.models.modules import Linear, Shard, Table
 
 _OWN_NAMES: Final = ("qwen3_next", "qwen3_5", "mimo", "nemotron_h")
 """Model types whose MTP weights are named "mtp.layers.…"; in the others they follow the last decoder layer."""

@@ -6,16 +6,16 @@
 from collections.abc import Iterable
 from typing import Final
 
-from oomedic.architectures import Stack
-from oomedic.checkpoint import Checkpoint
-from oomedic.encoder_items import drops_towers
-from oomedic.engine import EngineConfig
-from oomedic.hf_config import Config, need, nested, number
+from oomedic.engine.config import EngineConfig
 from oomedic.memory.allocator import counted
-from oomedic.modules import Experts, Linear, Module
-from oomedic.quantization import Scheme
+from oomedic.memory.encoder_items import drops_towers
+from oomedic.memory.weights import Stage
+from oomedic.models.architectures import Stack
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.models.hf_config import Config, need, nested, number
+from oomedic.models.modules import Experts, Linear, Module
+from oomedic.models.quantization import Scheme
 from oomedic.units import Bytes
-from oomedic.weights import Stage
 
 _LORA_DTYPE_BYTES: Final = 2
 _DEFAULT_RANK: Final = 16

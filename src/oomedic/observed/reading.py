@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from oomedic.argument_table import ArgumentTable
+from oomedic.arguments.table import ArgumentTable
 from oomedic.observed.facts import Observed, PodState
 from oomedic.observed.pods import engine_container
 from oomedic.observed.recognition import FileKind
 from oomedic.observed.telling import About
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 
 class Beside(NamedTuple):

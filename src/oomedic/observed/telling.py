@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from oomedic.figure import Figure
+from oomedic.logs.signature import Field, Kind
+from oomedic.logs.signatures import Event, Signatures
 from oomedic.observed.facts import (
     ContainerState,
     Happening,
@@ -23,8 +25,6 @@ from oomedic.observed.facts import (
     Termination,
 )
 from oomedic.redaction import redact
-from oomedic.signature import Field, Kind
-from oomedic.signatures import Event, Signatures
 
 _KILLED, _OOM_KILLED = 137, "OOMKilled"
 _SIGNALS: Final = frozenset((132, 133, 134, 135, 136, 139, 143))

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from oomedic.yamlnodes import MappingNode, Node, SequenceNode, fields, text_of
-from oomedic.yamltext import compose
+from oomedic.yamldoc.nodes import MappingNode, Node, SequenceNode, fields, text_of
+from oomedic.yamldoc.text import compose
 
 
 def trees(text: str, path: str) -> list[Any]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from oomedic.kube_object import KubeObject, objects_of
-from oomedic.kube_values import kube_value
-from oomedic.kustomize import build, kustomizations
-from oomedic.yamlnodes import get, text_of
-from oomedic.yamltext import compose
+from oomedic.kube.objects import KubeObject, objects_of
+from oomedic.kube.values import kube_value
+from oomedic.workloads.kustomize import build, kustomizations
+from oomedic.yamldoc.nodes import get, text_of
+from oomedic.yamldoc.text import compose
 
 Files = Mapping[str, str]
 

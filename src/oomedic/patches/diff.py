@@ -1,7 +1,7 @@
 """A unified diff of the files: for ``git apply``, ``patch -p1`` and people."""
 
 from oomedic.patches.changed import Changed
-from oomedic.patching import diff_of_files
+from oomedic.patches.patching import diff_of_files
 from oomedic.redaction import redact
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from oomedic.json_patch import Operation, operations
+from oomedic.kube.json_patch import Operation, operations
 from oomedic.patches.changed import Changed, ObjectChange, changed_objects
 from oomedic.patches.objects import heading, require_objects, without_secrets
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from oomedic.edits.tree import operations
 from oomedic.patches.changed import Changed, ObjectChange, changed_objects
 from oomedic.patches.objects import require_objects, without_secrets, yaml_text
-from oomedic.patches.tree import operations
 
 
 def render(changed: Changed) -> str:

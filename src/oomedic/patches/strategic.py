@@ -6,9 +6,9 @@ as a whole.
 
 from typing import Any, Final, Literal, NamedTuple
 
+from oomedic.edits.tree import merging
 from oomedic.patches.changed import Changed, ObjectChange, changed_objects
 from oomedic.patches.objects import heading, require_objects, without_secrets, yaml_text
-from oomedic.patches.tree import merging
 
 _BUILT_IN: Final = frozenset(("", "apps", "batch"))
 """API groups of workloads that the API server knows the lists of."""

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from oomedic.claim import Claim, claim
 from oomedic.gpu import Gpu
 from oomedic.instance import PREFIXES, Instance, price_rank
+from oomedic.kube.requirement import Requirement, overlap
+from oomedic.kube.taint import untolerated
 from oomedic.placement.needs import Needs
 from oomedic.placement.node_pool import NodePool
-from oomedic.placement.requirement import Requirement, overlap
-from oomedic.placement.taint import untolerated
 from oomedic.units import parse_quantity
 
 _GPU: Final = "nvidia.com/gpu"

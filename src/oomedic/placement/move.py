@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from oomedic.claim import Claim, claim
 from oomedic.errors import InputError
 from oomedic.instance import Instance, price_rank
+from oomedic.kube.taint import Taint
 from oomedic.placement.landing import labels_in, landings, pool_allows
 from oomedic.placement.needs import Needs, needs_of
 from oomedic.placement.new_pool import (
@@ -23,11 +24,10 @@ from oomedic.placement.new_pool import (
 )
 from oomedic.placement.node_pool import AUTO_MODE, KARPENTER, NodeClassRef, NodePool, is_auto_mode
 from oomedic.placement.pod_edit import demand_values, select_nodes, tolerate
-from oomedic.placement.taint import Taint
 from oomedic.placement.widening import widen
 from oomedic.units import parse_quantity
-from oomedic.workload import Workload
-from oomedic.yamlsplice import refused
+from oomedic.workloads.workload import Workload
+from oomedic.yamldoc.splice import refused
 
 Way = Literal["selector", "new-pool", "wider-pool", "node-group"]
 _GPU: Final = "nvidia.com/gpu"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from oomedic.placement.requirement import Requirement, exactly
+from oomedic.kube.requirement import Requirement, exactly
 from oomedic.units import Bytes
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 
 class Needs(NamedTuple):

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from oomedic.instance import Instance
+from oomedic.kube.taint import Taint
 from oomedic.placement.node_pool import AUTO_MODE, KARPENTER, NodeClassRef
-from oomedic.placement.taint import Taint
 
 GPU_TAINT: Final = Taint("nvidia.com/gpu", "true", "NoSchedule")
 AMI_ALIAS: Final = "al2023@latest"

@@ -7,11 +7,11 @@ Auto Mode (NodeClass, labels of eks.amazonaws.com).
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from oomedic.kube_object import KubeObject, objects_of
-from oomedic.placement.requirement import Requirement, requirements_of
-from oomedic.placement.taint import Taint, taints_of
-from oomedic.yamlnodes import get, text_of, texts_of
-from oomedic.yamltext import YamlFile, compose
+from oomedic.kube.objects import KubeObject, objects_of
+from oomedic.kube.requirement import Requirement, requirements_of
+from oomedic.kube.taint import Taint, taints_of
+from oomedic.yamldoc.nodes import get, text_of, texts_of
+from oomedic.yamldoc.text import YamlFile, compose
 
 KARPENTER: Final = "karpenter.k8s.aws"
 AUTO_MODE: Final = "eks.amazonaws.com"

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from oomedic.errors import InputError
-from oomedic.kube_object import KubeObject, objects_of
+from oomedic.kube.objects import KubeObject, objects_of
+from oomedic.kube.taint import Taint, untolerated
 from oomedic.observed.yaml_trees import trees
-from oomedic.placement.taint import Taint, untolerated
-from oomedic.workload import Workload
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, SequenceNode, fields, get, items, texts_of, uses
-from oomedic.yamlsplice import Splice, apply_splices, inside, refused, requoted
-from oomedic.yamltext import YamlFile, compose
+from oomedic.workloads.workload import Workload
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, SequenceNode, fields, get, items, texts_of, uses
+from oomedic.yamldoc.splice import Splice, apply_splices, inside, refused, requoted
+from oomedic.yamldoc.text import YamlFile, compose
 
 _CONTAINERS: Final = re.compile(r"/(?:init)?[cC]ontainers/\d+.*$")
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")

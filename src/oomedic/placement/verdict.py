@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from oomedic.assessment import Assessment
 from oomedic.errors import OomedicError
 from oomedic.gpu import Gpu
+from oomedic.memory.assessment import Assessment
 from oomedic.placement.landing import Landing
 
 

@@ -5,13 +5,13 @@ from typing import Final
 
 from oomedic.errors import InputError
 from oomedic.instance import Instance
-from oomedic.kube_object import KubeObject, objects_of
+from oomedic.kube.objects import KubeObject, objects_of
 from oomedic.placement.landing import labels_in, pool_allows
 from oomedic.placement.node_pool import NodePool, is_node_pool, node_pools_of
 from oomedic.units import parse_quantity
-from oomedic.yamlnodes import ScalarNode, SequenceNode, get, items, text_of, uses
-from oomedic.yamlsplice import Splice, appended, apply_splices, inside, refused
-from oomedic.yamltext import YamlFile, compose
+from oomedic.yamldoc.nodes import ScalarNode, SequenceNode, get, items, text_of, uses
+from oomedic.yamldoc.splice import Splice, appended, apply_splices, inside, refused
+from oomedic.yamldoc.text import YamlFile, compose
 
 _GPU: Final = "nvidia.com/gpu"
 

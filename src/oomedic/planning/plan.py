@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from oomedic.assessment import Assessment, calibrate
 from oomedic.cause import Cause
 from oomedic.claim import Claim, claim
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import exhaustion, shortage
 from oomedic.finding import Finding
 from oomedic.instance import Instance
+from oomedic.memory.assessment import Assessment, calibrate
 from oomedic.memory.budget import Budget
 from oomedic.planning.releases import assessed, in_every_release
 from oomedic.remedy import SAFETIES, Catalogued, Change, Proposal, Remedy, Safety
+from oomedic.symptoms.exhaustion import exhaustion, shortage
 from oomedic.units import Bytes
 
 if TYPE_CHECKING:

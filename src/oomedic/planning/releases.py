@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oomedic.assessment import Assessment, widened
 from oomedic.claim import Claim, claim
 from oomedic.errors import OomedicError
 from oomedic.evidence import Evidence
+from oomedic.memory.assessment import Assessment, widened
 from oomedic.remedy import Change, Proposal
 
 if TYPE_CHECKING:

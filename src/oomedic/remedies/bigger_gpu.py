@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from oomedic.claim import Claim, claim
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.errors import OomedicError, Parameter
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding

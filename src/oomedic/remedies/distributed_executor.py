@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import text
 from oomedic.finding import Finding
+from oomedic.logs.fields import text
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 

@@ -29,8 +29,8 @@ from collections.abc import Iterator
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
-from oomedic.refusals import refusals
 from oomedic.remedy import Catalogued, Change, Proposal, remedy
+from oomedic.symptoms.refusals import refusals
 
 _STEPS = {"POD106": "step-port", "POD108": "step-listen", "HOST105": "step-space", "POD103": "step-value"}
 _OF_VARIABLES = frozenset({"integer_unreadable", "variable_invalid"})

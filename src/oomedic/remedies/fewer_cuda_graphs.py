@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oomedic.claim import claim
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument

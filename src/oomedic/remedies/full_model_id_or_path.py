@@ -27,8 +27,8 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count
 from oomedic.finding import Finding
+from oomedic.logs.fields import count
 from oomedic.remedy import Catalogued, Change, Proposal, remedy, set_argument
 
 _RANKS = (8, 16, 32, 64, 128, 256, 320, 512)

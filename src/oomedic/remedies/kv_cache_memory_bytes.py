@@ -22,9 +22,9 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import exhaustion, shortage
 from oomedic.finding import Finding
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
+from oomedic.symptoms.exhaustion import exhaustion, shortage
 from oomedic.units import MIB
 from oomedic.version import Version
 

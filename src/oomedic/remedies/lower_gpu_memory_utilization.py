@@ -24,10 +24,10 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.exhaustion import exhaustion, shortage
-from oomedic.fields import size
 from oomedic.finding import Finding
+from oomedic.logs.fields import size
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
+from oomedic.symptoms.exhaustion import exhaustion, shortage
 from oomedic.units import GIB, MIB
 
 _STEP = 0.01

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count, ratio
 from oomedic.finding import Finding
+from oomedic.logs.fields import count, ratio
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 _STEPS = (1024, 256, 16)

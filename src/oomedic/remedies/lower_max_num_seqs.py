@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import count
 from oomedic.finding import Finding
+from oomedic.logs.fields import count
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 _SIZES = (512, 256, 128, 64, 32, 16, 8)

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.fields import size
 from oomedic.finding import Finding
+from oomedic.logs.fields import size
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 from oomedic.units import GIB
 from oomedic.version import Version

@@ -23,7 +23,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
-from oomedic.splitting import asked_ranks, fitting_ranks
+from oomedic.symptoms.splitting import asked_ranks, fitting_ranks
 
 
 @remedy("FIX304", "parallel-size-that-divides", safety="trade-off")

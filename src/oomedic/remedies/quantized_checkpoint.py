@@ -23,14 +23,14 @@ step: No quantised checkpoint of {model} is known here. Look on the hub for one 
 from collections.abc import Iterator
 from typing import Final
 
-from oomedic.checkpoint import Checkpoint
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.gpu import Gpu
-from oomedic.quantization import method_of, quantization_block
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.models.quantization import method_of, quantization_block
+from oomedic.models.storage_words import quantization_of
 from oomedic.remedy import Catalogued, Change, Proposal, remedy
-from oomedic.storage_words import quantization_of
 
 _USUAL: Final = (("fp8", 8, "-FP8", (7, 5)), ("gptq", 4, "-GPTQ-Int4, -AWQ", (6, 0)))
 """What publishers offer, the smallest loss first, each with the lowest compute capability that runs it."""

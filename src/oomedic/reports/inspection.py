@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from oomedic.given import Value
+from oomedic.arguments.given import Value
 from oomedic.placement.node_pool import NodePool
 from oomedic.reports.draw import Pen, table
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report
-from oomedic.workload import EditPath, Workload
+from oomedic.workloads.workload import EditPath, Workload
 
 _VALUE: Final = 60
 

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from oomedic.assessment import Assessment
+from oomedic.arguments.given import Given
 from oomedic.claim import Claim
 from oomedic.figure import Figure
 from oomedic.finding import Finding
-from oomedic.given import Given
-from oomedic.kv_plan import KvPlan
+from oomedic.memory.assessment import Assessment
 from oomedic.memory.budget import Budget
+from oomedic.memory.kv_plan import KvPlan
 from oomedic.planning.plan import Offer, Plan
 from oomedic.reports.phrases import Phrasebook
 from oomedic.result import Report, Result
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from oomedic.rollout import Verdict
+    from oomedic.live.rollout import Verdict
 
 
 def render(report: Report, phrases: Phrasebook) -> str:

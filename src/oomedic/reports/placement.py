@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from oomedic.patching import move_patches
+from oomedic.patches.patching import move_patches
+from oomedic.placement.placing import Placement
 from oomedic.placement.verdict import CardVerdict
-from oomedic.placing import Placement
 from oomedic.planning.plan import Plan
 from oomedic.reports.draw import Pen, table, wrapped
 from oomedic.reports.phrases import Phrasebook

@@ -3,10 +3,10 @@
 from typing import Any
 
 from oomedic.claim import Claim
-from oomedic.patching import move_patches
+from oomedic.patches.patching import move_patches
 from oomedic.placement.move import Move
+from oomedic.placement.placing import Placement
 from oomedic.placement.verdict import CardVerdict
-from oomedic.placing import Placement
 from oomedic.reports.phrases import Phrasebook
 
 

@@ -24,7 +24,7 @@ from oomedic.result import Report, Result
 from oomedic.units import GIB
 
 if TYPE_CHECKING:
-    from oomedic.rollout import Verdict
+    from oomedic.live.rollout import Verdict
 
 _LETTERS: Final = {"weights": "W", "non_torch": "N", "activation": "A", "cuda_graphs": "G", "kv_cache": "K"}
 _COLOURS: Final = {"certain": "red", "likely": "yellow", "possible": "blue"}

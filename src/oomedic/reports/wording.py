@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from oomedic.assessment import Assessment
 from oomedic.claim import Claim
 from oomedic.finding import Finding
+from oomedic.memory.assessment import Assessment
 from oomedic.memory.budget import Budget
 from oomedic.planning.plan import Offer, Rejected
 from oomedic.remedy import Change

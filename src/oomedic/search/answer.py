@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from oomedic.assessment import Assessment
 from oomedic.claim import Claim, claim
 from oomedic.instance import Instance
+from oomedic.memory.assessment import Assessment
 from oomedic.search.bench import Bench
 from oomedic.search.splits import Split
 from oomedic.search.wish import Contender

@@ -5,21 +5,21 @@ from functools import cached_property
 from math import ceil
 from typing import Any, Final, NamedTuple
 
-from oomedic.assessment import Assessment, assess_demands
-from oomedic.demand import Demand, demands, plan_rules, request_of
-from oomedic.engine import EngineConfig, configure
+from oomedic.arguments.given import EngineArgs, Given
+from oomedic.engine.config import EngineConfig, configure
+from oomedic.engine.validation import refusal
 from oomedic.errors import UsageError
-from oomedic.given import EngineArgs, Given
 from oomedic.gpu import Gpu
-from oomedic.hf_config import dtype_of
-from oomedic.kv_plan import Layout, blocks_per_request
+from oomedic.memory.assessment import Assessment, assess_demands
 from oomedic.memory.budget import available_memory, parts_of, requested_memory
+from oomedic.memory.demand import Demand, demands, plan_rules, request_of
+from oomedic.memory.kv_plan import Layout, blocks_per_request
+from oomedic.models.hf_config import dtype_of
 from oomedic.search.formats import MIXED
 from oomedic.search.knobs import HIGHEST
 from oomedic.search.splits import Split
 from oomedic.search.wish import Contender, Wish
 from oomedic.units import Bytes
-from oomedic.validation import refusal
 
 _HALF: Final = frozenset({"half", "float16"})
 _NO_HALF: Final = frozenset({"gemma2", "gemma3", "gemma3_text", "glm4", "plamo2"})

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from oomedic.gpu import Gpu
-from oomedic.quantization import method_of, quantization_block
+from oomedic.models.quantization import method_of, quantization_block
 from oomedic.version import Version, parse_version
 
 Row = Mapping[str, Any]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from oomedic.assessment import Assessment
 from oomedic.instance import Instance, cheapest_of_each, large_enough
+from oomedic.memory.assessment import Assessment
 from oomedic.search.answer import Answer, answer_of
 from oomedic.search.bench import Bench, Candidate
 from oomedic.search.knobs import ladder

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from oomedic.engine import EngineConfig
+from oomedic.engine.config import EngineConfig
 from oomedic.gpu import Gpu
 from oomedic.search.wish import Wish
 

@@ -7,15 +7,15 @@ format, the size that the usual recipe gives.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from oomedic.checkpoint import Checkpoint
-from oomedic.demand import demands
-from oomedic.engine import configure
+from oomedic.arguments.given import EngineArgs
+from oomedic.engine.config import configure
 from oomedic.errors import OomedicError
 from oomedic.figure import Figure
-from oomedic.given import EngineArgs
+from oomedic.memory.demand import demands
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.models.storage_words import quantization_of
 from oomedic.search.formats import PLAIN, Capability, Format, format_of
 from oomedic.search.wish import Contender, Wish
-from oomedic.storage_words import quantization_of
 
 Known = Literal["asked", "listed", "recipe"]
 

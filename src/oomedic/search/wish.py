@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from oomedic.checkpoint import Checkpoint
-from oomedic.engine import ModelFacts
-from oomedic.given import EngineArgs
-from oomedic.rules import EngineRules
+from oomedic.arguments.given import EngineArgs
+from oomedic.engine.config import ModelFacts
+from oomedic.engine.rules import EngineRules
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.search.formats import Format
 
 

@@ -1,6 +1,6 @@
 """One module per way in which engines are written down; a new one is found by being here.
 
-A shape has two functions, ``recognises(found)`` and ``read(found, source)`` (oomedic.reading.Shape). The first that
+A shape has two functions, ``recognises(found)`` and ``read(found, source)`` (oomedic.workloads.reading.Shape). The first that
 recognises an object reads it; ``unsupported`` is asked last.
 """
 

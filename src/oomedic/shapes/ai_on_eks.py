@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.claim import Claim, claim
-from oomedic.devices import whole
-from oomedic.home import fields_home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_facts import strategy
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import entries, joined, kebab, leaf, listed, mapped
-from oomedic.source import Source
-from oomedic.yamlnodes import Node, ScalarNode, fields, get, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import fields_home
+from oomedic.workloads.pod_facts import strategy
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import Node, ScalarNode, fields, get, text_of
+from oomedic.yamldoc.rendered import entries, joined, kebab, leaf, listed, mapped
 
 _FRAMEWORKS: Final = frozenset(("vllm", "aibrix", "lws-vllm", "ray-vllm", "triton-vllm"))
 _GPU: Final = "nvidia.com/gpu"

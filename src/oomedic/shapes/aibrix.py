@@ -6,14 +6,14 @@ A model of AIBrix that is a plain Deployment with labels is read as a Deployment
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from oomedic.devices import whole
-from oomedic.home import fields_home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import dashed, flags, joined, leaf, listed, mapped
-from oomedic.source import Source
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import fields_home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, get, items, text_of
+from oomedic.yamldoc.rendered import dashed, flags, joined, leaf, listed, mapped
 
 _ROLES: Final = {"StormService": "/spec/template/spec/roles", "RoleSet": "/spec/roles"}
 _GROUP: Final = "orchestration.aibrix.ai"

@@ -7,15 +7,15 @@ same cards, so two of them cannot both have vLLM's default.
 from collections.abc import Iterable
 
 from oomedic.claim import Claim, claim
-from oomedic.devices import whole
-from oomedic.home import Home, fields_home
-from oomedic.kube_object import KubeObject
-from oomedic.model_uri import read_model_uri
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Reading
-from oomedic.rendered import dashed, flags, leaf, listed, mapped
-from oomedic.source import Source
-from oomedic.yamlnodes import MappingNode, Node, get, text_of, texts_of
+from oomedic.kube.objects import KubeObject
+from oomedic.models.uri import read_model_uri
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import Home, fields_home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import MappingNode, Node, get, text_of, texts_of
+from oomedic.yamldoc.rendered import dashed, flags, leaf, listed, mapped
 
 
 def recognises(found: KubeObject) -> bool:

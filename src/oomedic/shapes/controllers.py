@@ -6,14 +6,14 @@ All of them hold a pod template; they differ in how many pods they run and in ho
 from collections.abc import Iterable
 from typing import Final
 
-from oomedic.devices import whole
-from oomedic.kube_object import KubeObject
-from oomedic.pod_facts import strategy
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Reading
-from oomedic.source import Source
-from oomedic.workload import Strategy
-from oomedic.yamlnodes import get, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.pod_facts import strategy
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.workloads.workload import Strategy
+from oomedic.yamldoc.nodes import get, text_of
 
 _TEMPLATES: Final = {
     "Deployment": "/spec/template/spec",

@@ -8,14 +8,14 @@ templates.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from oomedic.devices import whole
-from oomedic.home import Home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import joined, leaf, listed, mapped, merged
-from oomedic.source import Source
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import Home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+from oomedic.yamldoc.rendered import joined, leaf, listed, mapped, merged
 
 _KINDS: Final = frozenset(("DynamoGraphDeployment", "DynamoComponentDeployment"))
 _GPU: Final = "nvidia.com/gpu"

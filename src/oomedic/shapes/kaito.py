@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.devices import whole
-from oomedic.home import Home, fields_home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Reading
-from oomedic.rendered import dashed, flags, leaf, listed, mapped
-from oomedic.source import Source
-from oomedic.yamlnodes import MappingNode, Node, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import Home, fields_home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import MappingNode, Node, get, items, text_of
+from oomedic.yamldoc.rendered import dashed, flags, leaf, listed, mapped
 
 _PARTS: Final = {"Workspace": "", "InferenceSet": "/spec/template"}
 _FILE: Final = "inference_config.yaml"

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.devices import whole
-from oomedic.home import list_home
-from oomedic.kube_object import KubeObject
-from oomedic.model_uri import read_model_uri
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import entries, joined, leaf, listed, mapped
-from oomedic.source import Source
-from oomedic.yamlnodes import Node, ScalarNode, fields, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.models.uri import read_model_uri
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import list_home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import Node, ScalarNode, fields, get, items, text_of
+from oomedic.yamldoc.rendered import entries, joined, leaf, listed, mapped
 
 _VENDORS: Final = (("amd-gpu", "amd.com/gpu"), ("google-tpu", "google.com/tpu"), ("gaudi", "habana.ai/gaudi"))
 _GPU: Final = "nvidia.com/gpu"

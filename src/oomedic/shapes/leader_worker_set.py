@@ -7,14 +7,14 @@ a leader's template the workers' one is used for all. Changing the number of GPU
 from collections.abc import Iterable, Iterator
 
 from oomedic.claim import claim
-from oomedic.devices import Devices, read_devices, whole
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import joined, listed, mapped, merged, variable
-from oomedic.source import Source
-from oomedic.workload import Strategy
-from oomedic.yamlnodes import Node, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import Devices, read_devices, whole
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.workloads.workload import Strategy
+from oomedic.yamldoc.nodes import Node, get, items, text_of
+from oomedic.yamldoc.rendered import joined, listed, mapped, merged, variable
 
 _TEMPLATE = "/spec/leaderWorkerTemplate"
 _RECREATED = frozenset((None, "RecreateGroupOnPodRestart", "RecreateGroupAfterStart"))

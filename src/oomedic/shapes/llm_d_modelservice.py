@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.claim import Claim, claim
-from oomedic.devices import whole
-from oomedic.helm_values import filled_in
-from oomedic.home import list_home
-from oomedic.kube_object import KubeObject
-from oomedic.model_uri import ModelUri, read_model_uri
-from oomedic.pod_facts import strategy
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import is_false, is_true, joined, leaf, listed, mapped, merged, variable
-from oomedic.source import Source
-from oomedic.yamlnodes import Node, ScalarNode, fields, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.models.uri import ModelUri, read_model_uri
+from oomedic.workloads.devices import whole
+from oomedic.workloads.helm_values import filled_in
+from oomedic.workloads.home import list_home
+from oomedic.workloads.pod_facts import strategy
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import Node, ScalarNode, fields, get, items, text_of
+from oomedic.yamldoc.rendered import is_false, is_true, joined, leaf, listed, mapped, merged, variable
 
 _ROLES: Final = ("decode", "prefill")
 _GPU: Final = "nvidia.com/gpu"

@@ -9,18 +9,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from oomedic.arguments.given import Given
 from oomedic.claim import claim
-from oomedic.devices import least_memory, whole
-from oomedic.given import Given
-from oomedic.home import Home
-from oomedic.kube_object import KubeObject
-from oomedic.model_uri import read_model_uri
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import is_true, leaf, listed, mapped, merged, variable
-from oomedic.source import Source
-from oomedic.workload import Strategy
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.models.uri import read_model_uri
+from oomedic.workloads.devices import least_memory, whole
+from oomedic.workloads.home import Home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.workloads.workload import Strategy
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+from oomedic.yamldoc.rendered import is_true, leaf, listed, mapped, merged, variable
 
 _GROUP: Final = "serving.kserve.io"
 _MAIN: Final = "main"

@@ -6,15 +6,15 @@ The engine may be TensorRT-LLM, so nothing of vLLM's arithmetic is done; what th
 from collections.abc import Iterable
 
 from oomedic.claim import claim
-from oomedic.devices import whole
-from oomedic.knobs import read_knobs
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Reading
-from oomedic.rendered import listed, mapped
-from oomedic.source import Source
-from oomedic.workload import EditPath
-from oomedic.yamlnodes import get, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.knobs import read_knobs
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.workloads.workload import EditPath
+from oomedic.yamldoc.nodes import get, text_of
+from oomedic.yamldoc.rendered import listed, mapped
 
 
 def recognises(found: KubeObject) -> bool:

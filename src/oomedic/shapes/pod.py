@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Reading
-from oomedic.source import Source
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
 
 
 def recognises(found: KubeObject) -> bool:

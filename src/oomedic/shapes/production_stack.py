@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.claim import Claim, claim
-from oomedic.devices import whole
-from oomedic.home import Home, list_home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_facts import strategy
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import is_false, is_true, joined, leaf, listed, mapped, nested, variable
-from oomedic.source import Source
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import Home, list_home
+from oomedic.workloads.pod_facts import strategy
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, fields, get, items, text_of
+from oomedic.yamldoc.rendered import is_false, is_true, joined, leaf, listed, mapped, nested, variable
 
 _GPU: Final = "nvidia.com/gpu"
 _FLAGS: Final = (

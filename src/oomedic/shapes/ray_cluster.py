@@ -6,14 +6,14 @@ The head starts Ray and then vLLM, whose ranks run on all pods of the cluster.
 from collections.abc import Iterable
 from typing import Final
 
-from oomedic.devices import whole
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.ray_pods import Group, groups, total_devices
-from oomedic.reading import Reading
-from oomedic.rendered import leaf, listed, mapped, merged
-from oomedic.source import Source
-from oomedic.yamlnodes import Node, ScalarNode, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.ray_pods import Group, groups, total_devices
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import Node, ScalarNode, get, items, text_of
+from oomedic.yamldoc.rendered import leaf, listed, mapped, merged
 
 _CLUSTERS: Final = {
     ("RayCluster", "ray.io"): "/spec",

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.devices import whole
-from oomedic.home import Home, fields_home
-from oomedic.kube_object import KubeObject
-from oomedic.model_uri import read_model_uri
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.ray_pods import Group, groups, total_devices
-from oomedic.reading import Reading
-from oomedic.rendered import dashed, entries, flags, joined, leaf, listed, mapped, merged
-from oomedic.source import Source
-from oomedic.yamlnodes import MappingNode, Node, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.models.uri import read_model_uri
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import Home, fields_home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.ray_pods import Group, groups, total_devices
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import MappingNode, Node, get, items, text_of
+from oomedic.yamldoc.rendered import dashed, entries, flags, joined, leaf, listed, mapped, merged
 
 _CONFIG: Final = "/spec/serveConfigV2"
 _CLUSTER: Final = "/spec/rayClusterConfig"

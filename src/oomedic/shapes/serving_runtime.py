@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from oomedic.home import Home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Reading
-from oomedic.rendered import leaf, listed, mapped, merged
-from oomedic.source import Source
-from oomedic.yamlnodes import Node, ScalarNode, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.home import Home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.yamldoc.nodes import Node, ScalarNode, get, items, text_of
+from oomedic.yamldoc.rendered import leaf, listed, mapped, merged
 
 _KINDS: Final = frozenset(("ServingRuntime", "ClusterServingRuntime"))
 _CONTAINER: Final = "kserve-container"

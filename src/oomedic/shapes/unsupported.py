@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from oomedic.claim import claim
-from oomedic.command import CommandLine
-from oomedic.kube_object import KubeObject
-from oomedic.reading import Reading
-from oomedic.source import Source
-from oomedic.workload import Workload
-from oomedic.yamlnodes import fields, get, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.command import CommandLine
+from oomedic.workloads.reading import Reading
+from oomedic.workloads.source import Source
+from oomedic.workloads.workload import Workload
+from oomedic.yamldoc.nodes import fields, get, text_of
 
 _REQUESTS: Final = {
     ("DynamoGraphDeploymentRequest", "nvidia.com"): "DynamoGraphDeployment",

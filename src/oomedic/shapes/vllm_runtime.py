@@ -6,15 +6,15 @@ Numbers may stand as texts (``gpuMemoryUtilization: "0.8"``). There is no field 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from oomedic.devices import whole
-from oomedic.home import Home, list_home
-from oomedic.kube_object import KubeObject
-from oomedic.pod_spec import PodTemplate, read_pod
-from oomedic.reading import Count, Reading
-from oomedic.rendered import is_true, leaf, listed, mapped, variable
-from oomedic.source import Source
-from oomedic.workload import Strategy
-from oomedic.yamlnodes import MappingNode, Node, ScalarNode, get, items, text_of
+from oomedic.kube.objects import KubeObject
+from oomedic.workloads.devices import whole
+from oomedic.workloads.home import Home, list_home
+from oomedic.workloads.pod_spec import PodTemplate, read_pod
+from oomedic.workloads.reading import Count, Reading
+from oomedic.workloads.source import Source
+from oomedic.workloads.workload import Strategy
+from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, get, items, text_of
+from oomedic.yamldoc.rendered import is_true, leaf, listed, mapped, variable
 
 _MODEL: Final = (("maxModelLen", "--max-model-len"), ("dtype", "--dtype"), ("maxNumSeqs", "--max-num-seqs"))
 _VLLM: Final = (

@@ -8,7 +8,7 @@ from oomedic.catalogue import Catalogue
 from oomedic.errors import InputError, OomedicError
 from oomedic.gpu import gpu_of
 from oomedic.instance import labels_of
-from oomedic.model_table import model_of
+from oomedic.models.table import model_of
 from oomedic.sources.languages import ENGLISH, reader
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def extra_data(directory: "Path") -> dict[str, list[Row]]:
     Raises:
         InputError: ``data-directory-missing``, ``data-unreadable`` or ``data-row-incomplete``, with the ``path``.
     """
-    from oomedic.signature import signature_of  # only a user's own signatures are checked here
+    from oomedic.logs.signature import signature_of  # only a user's own signatures are checked here
 
     if not directory.is_dir():
         raise InputError("data-directory-missing", path=str(directory))

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from oomedic.checkpoint import Checkpoint
 from oomedic.errors import InputError, UsageError
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.question import Log, Manifest
 from oomedic.sources.compression import decompressed
 

@@ -19,8 +19,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from oomedic.checkpoint import Checkpoint
 from oomedic.errors import InputError
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.sources.files import write_atomically
 
 _SECONDS: Final = 3.0

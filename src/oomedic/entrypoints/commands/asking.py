@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from oomedic import __version__
-from oomedic.arguments import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
+from oomedic.arguments.reader import EngineArgs, Given, merge, read_argv, relevant_environment, words_of
 from oomedic.catalogue import Catalogue
-from oomedic.checkpoint import Checkpoint
 from oomedic.errors import UsageError
 from oomedic.figure import Figure, exactly
-from oomedic.gathering import EngineOptions
+from oomedic.gathering.gather import EngineOptions
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.question import Library
 from oomedic.units import MIB, parse_size
 from oomedic.version import parse_version

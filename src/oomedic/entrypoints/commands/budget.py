@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from oomedic.arguments.sweep import read_sweep
 from oomedic.budgeting import compute_budget
 from oomedic.entrypoints.commands.asking import engine_args, engine_options, given_checkpoint, library
 from oomedic.entrypoints.terminal import catalogue, show, show_comparison
 from oomedic.question import Question
-from oomedic.sweep import read_sweep
 
 if TYPE_CHECKING:
     from argparse import Namespace

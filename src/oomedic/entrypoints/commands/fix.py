@@ -12,16 +12,16 @@ from oomedic.entrypoints.rollouts import Ended, Follower, Watching
 from oomedic.entrypoints.targets import kind_and_name, seconds
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.errors import ClusterError, UsageError
-from oomedic.json_patch import applied
+from oomedic.kube.json_patch import applied
+from oomedic.kube.ownership import Reference, Tree
+from oomedic.live.rollout import Verdict, needs_room, pod_template
+from oomedic.live.workload import LiveWorkload
 from oomedic.live_change import LiveChange, chosen, created_by, live_change, request, way_back
 from oomedic.live_diagnosis import diagnose_live, edited_object
-from oomedic.live_workload import LiveWorkload
-from oomedic.ownership import Reference, Tree
 from oomedic.planning.plan import Offer
 from oomedic.question import Question
 from oomedic.result import Patch, Report, Result
-from oomedic.rollout import Verdict, needs_room, pod_template
-from oomedic.workload import Workload
+from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from oomedic.live_workload import LiveWorkload
+    from oomedic.live.workload import LiveWorkload
     from oomedic.sources.cluster.cluster import Cluster
 
 

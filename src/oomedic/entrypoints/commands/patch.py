@@ -9,7 +9,7 @@ from oomedic.entrypoints.commands.asking import engine_args, engine_options, giv
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show, write
 from oomedic.errors import UsageError
 from oomedic.patches import FORMS, rendered
-from oomedic.patching import diff_of_files
+from oomedic.patches.patching import diff_of_files
 from oomedic.question import Question
 from oomedic.reports.wording import changes
 from oomedic.result import Patch, Report, Result

@@ -6,7 +6,7 @@ from oomedic.entrypoints.commands.asking import engine_args, given_checkpoint, l
 from oomedic.entrypoints.commands.pricing import given_prices
 from oomedic.entrypoints.terminal import catalogue, show_instances
 from oomedic.errors import UsageError
-from oomedic.gathering import EngineOptions
+from oomedic.gathering.gather import EngineOptions
 from oomedic.question import Question
 from oomedic.sizing import Order, plan_instances
 from oomedic.units import parse_count

@@ -7,9 +7,9 @@ from oomedic.entrypoints.commands.fix import take_back
 from oomedic.entrypoints.commands.live import open_cluster
 from oomedic.entrypoints.targets import kind_and_name
 from oomedic.entrypoints.terminal import catalogue, phrasebook, write
+from oomedic.kube.ownership import reference
 from oomedic.live_change import recorded
 from oomedic.live_diagnosis import edited_object
-from oomedic.ownership import reference
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING
 
 from oomedic.answer import versions_of
-from oomedic.assessment import Outcome
 from oomedic.entrypoints.commands.asking import library
 from oomedic.entrypoints.commands.live import open_cluster
 from oomedic.entrypoints.rollouts import Follower, Watching
 from oomedic.entrypoints.targets import kind_and_name, seconds
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.evidence import Subject
+from oomedic.kube.ownership import reference
 from oomedic.live_diagnosis import edited_object
-from oomedic.ownership import reference
+from oomedic.memory.assessment import Outcome
 from oomedic.result import Report, Result
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from oomedic.errors import ClusterError
-from oomedic.live_workload import Refused
-from oomedic.ownership import Reference, Tree, reference
+from oomedic.kube.ownership import Reference, Tree, reference
+from oomedic.live.workload import Refused
 from oomedic.sources.cluster.connection import Answer, Connection
 from oomedic.sources.cluster.kinds import Kind
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from oomedic.live_workload import LiveWorkload
-from oomedic.ownership import Reference, Tree, reference
+from oomedic.kube.ownership import Reference, Tree, reference
+from oomedic.live.workload import LiveWorkload
 from oomedic.sources.cluster.changing import change, create, delete
 from oomedic.sources.cluster.collection import Collection, Scope
 from oomedic.sources.cluster.connection import Access, Connection, connect

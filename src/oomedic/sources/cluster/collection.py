@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
 from oomedic.errors import UsageError
-from oomedic.live_workload import (
+from oomedic.kube.ownership import Reference, Tree, controller_of
+from oomedic.live.workload import (
     ContainerLog,
     LivePod,
     LiveWorkload,
@@ -19,7 +20,6 @@ from oomedic.live_workload import (
     logged_lives,
     working_revision,
 )
-from oomedic.ownership import Reference, Tree, controller_of
 from oomedic.sources.cluster.connection import Connection
 from oomedic.sources.cluster.gpus import inside
 from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, POD, REPLICA_SET, Kind, Kinds

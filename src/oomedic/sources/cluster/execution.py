@@ -7,8 +7,8 @@ import httpx_ws
 from kr8s._exec import Exec  # Pod.exec waits without end for a pod that is not ready, which is when we want to look
 from kr8s.asyncio.objects import Pod
 
-from oomedic.live_workload import Refused
-from oomedic.ownership import Tree
+from oomedic.kube.ownership import Tree
+from oomedic.live.workload import Refused
 from oomedic.sources.cluster.connection import Connection
 
 _PATIENCE_S: Final = 15.0

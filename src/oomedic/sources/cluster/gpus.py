@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.errors import ClusterError
-from oomedic.live_workload import Printed, Refused, gpu_containers_running
-from oomedic.ownership import Tree
+from oomedic.kube.ownership import Tree
+from oomedic.live.workload import Printed, Refused, gpu_containers_running
 from oomedic.sources.cluster.connection import Connection
 from oomedic.units import MIB, Bytes
 

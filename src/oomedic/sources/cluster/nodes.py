@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from oomedic.live_workload import Printed, gpus_asked
-from oomedic.ownership import Tree
+from oomedic.kube.ownership import Tree
+from oomedic.live.workload import Printed, gpus_asked
 from oomedic.sources.cluster.gpus import exported
 from oomedic.sources.cluster.kinds import NODE, NODE_POOL, POD
 from oomedic.sources.cluster.sight import Sight

@@ -9,8 +9,8 @@ import json
 from typing import Any, Final
 
 from oomedic.errors import ClusterError
-from oomedic.live_workload import Printed, Refused
-from oomedic.ownership import Tree
+from oomedic.kube.ownership import Tree
+from oomedic.live.workload import Printed, Refused
 from oomedic.sources.cluster.connection import Answer, Connection
 from oomedic.sources.cluster.kinds import POD, RUNTIME_CLASS
 

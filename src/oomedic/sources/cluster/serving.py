@@ -11,8 +11,8 @@ import httpx
 from kr8s.asyncio.objects import Pod
 from kr8s.portforward import PortForward
 
-from oomedic.live_workload import Refused
-from oomedic.ownership import Tree
+from oomedic.kube.ownership import Tree
+from oomedic.live.workload import Refused
 from oomedic.sources.cluster.connection import Connection
 
 _PATIENCE_S: Final = 60.0

@@ -3,8 +3,8 @@
 from typing import Final
 
 from oomedic.errors import ClusterError
-from oomedic.live_workload import Refused
-from oomedic.ownership import Tree
+from oomedic.kube.ownership import Tree
+from oomedic.live.workload import Refused
 from oomedic.sources.cluster.connection import Answer, Connection
 from oomedic.sources.cluster.kinds import Kind
 

@@ -1,0 +1,1 @@
+"""Changes of the texts of manifests that touch nothing else."""

@@ -1,0 +1,1 @@
+"""From events, arguments and a manifest to the evidence about one life of one engine."""

@@ -1,0 +1,1 @@
+"""Kubernetes' own words: objects, values, owners, conditions on nodes."""

@@ -1,0 +1,1 @@
+"""Models as their files describe them: architectures, quantisation, checkpoints."""

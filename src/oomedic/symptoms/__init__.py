@@ -1,0 +1,1 @@
+"""What several causes ask of the evidence, answered once."""

@@ -1,0 +1,1 @@
+"""YAML with the place of every node in the text, and small edits of that text."""

@@ -1,0 +1,98 @@
+import pytest
+
+from oomedic.live.rollout import Look, is_new, needs_room, progress
+
+
+def deployment(args=("--max-model-len=8192",), replicas=1, **spec):
+    template = {"spec": {"containers": [{"name": "vllm", "image": "v", "args": list(args)}]}}
+    return {"kind": "Deployment", "spec": {"replicas": replicas, "template": template, **spec}}
+
+
+def pod(args=("--max-model-len=8192",), *, ready=False, waiting=None, exit_code=None, restarts=0, conditions=()):
+    state = {"waiting": {"reason": waiting}} if waiting else {"running": {}}
+    last = {} if exit_code is None else {"terminated": {"exitCode": exit_code}}
+    status = {"ready": ready, "restartCount": restarts, "state": state, "lastState": last}
+    told = [{"type": "Ready", "status": str(ready)}, *conditions]
+    return {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "vllm", "image": "v", "args": list(args)}]},
+        "status": {"conditions": told, "containerStatuses": [status]},
+    }
+
+
+UNSCHEDULED = ({"type": "PodScheduled", "status": "False"},)
+
+
+def test_a_pod_with_other_arguments_is_an_old_one():
+    assert is_new(pod(), deployment())
+    assert not is_new(pod(["--max-model-len=32768"]), deployment())
+
+
+def test_all_new_pods_ready_is_a_rollout_that_is_done():
+    assert progress(Look(deployment(), (pod(ready=True),))).is_ready
+    assert not progress(Look(deployment(replicas=2), (pod(ready=True),))).is_ready
+    assert not progress(Look(deployment(), (pod(["--max-model-len=32768"], ready=True),))).is_ready
+
+
+def test_a_pod_on_its_way_out_counts_for_nothing():
+    leaving = pod(ready=True)
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert progress(Look(deployment(), (leaving,))).made == 0
+
+
+def test_one_crash_is_not_yet_a_crash_loop():
+    once = pod(exit_code=1, restarts=1)
+    assert progress(Look(deployment(), (once,))).crashed is None, "the GPU may just have been being freed"
+    assert progress(Look(deployment(), (pod(exit_code=1, restarts=2),))).crashed is not None
+    assert progress(Look(deployment(), (pod(exit_code=1, waiting="CrashLoopBackOff"),))).crashed is not None
+
+
+def test_the_old_pods_crash_says_nothing_of_the_change():
+    old = pod(["--max-model-len=32768"], exit_code=1, waiting="CrashLoopBackOff")
+    assert progress(Look(deployment(), (old,))).crashed is None
+
+
+@pytest.mark.parametrize(
+    ("message", "state"),
+    [
+        ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "unschedulable"),
+        ("0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.", "constraint-mismatch"),
+        ("0/3 nodes are available: 3 node(s) had untolerated taint(s)", "constraint-mismatch"),
+        ('all available instance types exceed limits for nodepool "gpu"', "quota"),
+        ("creating instance, VcpuLimitExceeded: You have requested more vCPU capacity", "quota"),
+        ("creating instance, InsufficientInstanceCapacity: no capacity", "capacity"),
+    ],
+)
+def test_a_pod_that_no_node_takes_is_told_by_what_the_schedulers_say(message, state):
+    look = Look(deployment(), (pod(conditions=UNSCHEDULED),), (message,), elapsed_s=61)
+    assert progress(look).verdict.state == state
+
+
+def test_a_pod_may_wait_for_a_node_for_a_while_and_longer_with_karpenter():
+    look = Look(deployment(), (pod(conditions=UNSCHEDULED),), (), elapsed_s=59)
+    assert progress(look).verdict is None
+    assert progress(look._replace(elapsed_s=300, has_pools=True)).verdict is None
+    assert progress(look._replace(elapsed_s=901, has_pools=True)).verdict is not None
+
+
+def test_an_image_that_cannot_be_had_ends_the_watch():
+    assert progress(Look(deployment(), (pod(waiting="ImagePullBackOff"),))).verdict.state == "image"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "strategy", "room"),
+    [
+        (1, {}, True),  # 25 % of 1: surge rounds up to 1, unavailable down to 0
+        (3, {}, True),
+        (4, {}, False),  # 25 % of 4: one pod may be unavailable
+        (1, {"type": "Recreate"}, False),
+        (1, {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}, False),
+        (1, {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}, True),
+    ],
+)
+def test_a_deployment_needs_room_where_no_old_pod_may_end_first(replicas, strategy, room):
+    assert needs_room(deployment(replicas=replicas, strategy=strategy)) is room
+
+
+def test_other_kinds_replace_their_pods_in_place():
+    assert not needs_room({"kind": "StatefulSet", "spec": {"replicas": 1}})

@@ -1,0 +1,98 @@
+"""The peak of the profile run, by hand."""
+
+import pytest
+
+from oomedic.arguments.given import EngineArgs, Given
+from oomedic.engine.config import ModelFacts, configure
+from oomedic.engine.rules import rules_at
+from oomedic.errors import InputError
+from oomedic.gathering.known_models import resolve
+from oomedic.memory.activation import activation_peak, encoder, forward, sampler, speculative
+from oomedic.models.checkpoint import Checkpoint
+from oomedic.sources.builtin import load
+from oomedic.version import parse_version
+
+CATALOGUE = load()
+ROWS = CATALOGUE.engines()
+DENSE = {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "vocab_size": 128256}
+
+
+def config(version="0.10.2", environment=None, **given):
+    args = EngineArgs({name: Given(value, "command line") for name, value in given.items()}, environment or {})
+    return configure(args, ModelFacts(max_model_len=8192), None, rules_at(parse_version(version), ROWS))
+
+
+def model(**changed):
+    return Checkpoint("org/model", {**DENSE, **changed}, "test")
+
+
+def test_logits_of_all_rows_are_sorted_in_full_precision():
+    # 256 rows x 128,256 entries x 38 bytes: 1.16 GiB, as dozens of logs show
+    assert sampler(model(), config()).size == 256 * 128256 * 38
+    assert sampler(model(), config(max_num_seqs=16)).size == 16 * 128256 * 38
+
+
+def test_there_are_no_more_rows_than_tokens_in_a_batch():
+    assert sampler(model(), config(max_num_batched_tokens=64, max_num_seqs=512)).size == 64 * 128256 * 38
+
+
+def test_speculated_tokens_are_sampled_too():
+    drafting = config(speculative_config={"num_speculative_tokens": 3}, max_num_seqs=16)
+    assert speculative(drafting) == 3
+    assert sampler(model(), drafting).size == 16 * 4 * 128256 * 38
+
+
+def test_the_second_model_runner_samples_without_sorting_until_0_33():
+    chosen = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
+    cheap, dear = (sampler(model(), config(version, chosen)).size for version in ("0.28.0", "0.33.0"))
+    assert cheap < dear / 4
+
+
+def test_a_pass_costs_about_its_largest_layer():
+    # 2 bytes x 2048 tokens x (3 x 14336 + 3 x 4096)
+    assert forward(model(), config()).size == 2 * 2048 * (3 * 14336 + 3 * 4096)
+    assert forward(model(), config(max_num_batched_tokens=512)).size == 2 * 512 * (3 * 14336 + 3 * 4096)
+
+
+def test_ranks_share_the_feed_forward_layer_but_not_the_hidden_state():
+    assert forward(model(), config(tensor_parallel_size=4)).size == 2 * 2048 * (3 * 14336 // 4 + 3 * 4096)
+
+
+def test_layers_of_different_widths_count_with_the_widest():
+    assert forward(model(intermediate_size=[16384, 8192]), config()).size == 2 * 2048 * (3 * 16384 + 3 * 4096)
+
+
+def test_tokens_are_copied_for_every_expert_that_is_chosen():
+    experts = {"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768}
+    dense, mixture = forward(model(), config()), forward(model(**experts), config())
+    # 8 copies of each token, in and out of a layer, at 4096 elements of 2 bytes
+    assert mixture.size >= 2 * 2048 * 8 * (4096 + 4096)
+    assert mixture.size > dense.size
+
+
+def test_the_peak_is_the_largest_part_and_not_their_sum():
+    found = activation_peak(model(), config())
+    assert (found.part, found.size) == ("sampler", sampler(model(), config()).size)
+    few = config(max_num_seqs=1)
+    assert activation_peak(model(), few) == forward(model(), few)
+
+
+def test_a_vision_model_has_an_encoder_whose_peak_is_only_roughly_known():
+    vision = model(vision_config={"hidden_size": 1152, "intermediate_size": 4304})
+    found = encoder(vision, config())
+    assert found.part == "encoder"
+    assert found.high >= 4 * found.low
+    assert activation_peak(vision, config()).size >= found.size
+
+
+@pytest.mark.parametrize("key", ["hidden_size", "intermediate_size", "vocab_size"])
+def test_a_config_that_is_malformed_gives_one_error(key):
+    with pytest.raises(InputError) as refused:
+        activation_peak(model(**{key: "many"}), config())
+    assert refused.value.slug == "config-malformed"
+
+
+@pytest.mark.parametrize("name", ["google/gemma-3n-E4B-it", "Qwen/Qwen3-30B-A3B", "deepseek-ai/DeepSeek-V2-Lite"])
+def test_every_family_has_a_peak_with_a_band(name):
+    found = activation_peak(resolve(name, CATALOGUE).checkpoint, config("0.20.2"))
+    assert 0 < found.low <= found.size <= found.high
