@@ -2,8 +2,8 @@
 
 Three kinds of constants are calibrated on reported start-ups: what lies outside torch (``non_torch_*`` of each file in
 data/engines), what the sampler holds per row and vocabulary entry (``sampler_bytes``), and the memory of CUDA graphs
-(one factor on oomedic.memory.graphs). For each source, each constant becomes the median of what the other sources of the same
-constant imply, one value per source; fewer than two others leave it as it is.
+(one factor on oomedic.memory.graphs). For each source, each constant becomes the median of what the other sources of
+the same constant imply, one value per source; fewer than two others leave it as it is.
 """
 
 from collections import defaultdict

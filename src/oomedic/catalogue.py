@@ -124,6 +124,8 @@ class Catalogue:
             UnknownName: ``code-unknown``, with the ``nearest`` codes.
         """
         pages: Mapping[str, Row] = self._part("pages.json")
+        if code in pages:
+            return pages[code]
         wanted = code.strip().lower()
         for known, page in pages.items():
             if wanted in {known.lower(), page["name"]}:

@@ -1,7 +1,7 @@
 """All that is known about one crash, how it is known, and what is missing."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oomedic.arguments.given import NOTHING_GIVEN, EngineArgs
 from oomedic.engine.config import EngineConfig, ModelFacts
@@ -15,13 +15,27 @@ from oomedic.logs.signatures import Event
 from oomedic.memory.assessment import Assessment, assess
 from oomedic.memory.known import NOTHING_KNOWN, Known
 from oomedic.models.checkpoint import Checkpoint
+from oomedic.units import Bytes
 from oomedic.version import Version
 from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from oomedic.claim import Claim
-    from oomedic.gathering.changes import Changed
     from oomedic.observed.facts import ContainerState, Observed
+
+
+class Changed(NamedTuple):
+    """One difference: an argument's name, ``model``, ``gpu`` or ``vllm``, with both values.
+
+    ``broke`` when the engine starts without it. ``cost`` is what it takes at the step where the engine dies, None where
+    that cannot be computed.
+    """
+
+    name: str
+    before: Any
+    after: Any
+    broke: bool = False
+    cost: Bytes | None = None
 
 
 class Subject(NamedTuple):
@@ -73,7 +87,7 @@ class Evidence(NamedTuple):
     version_known: bool = False
     versions: tuple[Version, Version] | None = None
     expected_weights: Figure | None = None
-    changes: "tuple[Changed, ...]" = ()
+    changes: tuple[Changed, ...] = ()
     remarks: "tuple[Claim, ...]" = ()
     arguments: EngineArgs = NOTHING_GIVEN
     others: "tuple[Evidence, ...]" = ()

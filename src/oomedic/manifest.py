@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 from typing import Final, NamedTuple, cast
 
@@ -11,7 +11,7 @@ from oomedic.arguments.table import ArgumentTable
 from oomedic.errors import InputError
 from oomedic.kube.objects import KubeObject, objects_of
 from oomedic.workloads.helm_values import embedded
-from oomedic.workloads.kustomize import build, is_kustomization, kustomizations
+from oomedic.workloads.kustomization import is_kustomization, kustomizations
 from oomedic.workloads.reading import Reading, Shape
 from oomedic.workloads.source import Beside, Source
 from oomedic.workloads.workload import EditPath, Workload
@@ -48,8 +48,13 @@ def read_manifests(files: Mapping[str, str], table: ArgumentTable) -> tuple[Read
     Raises:
         InputError: as ``read_workloads``, for the first file that cannot be read.
     """
+    return _read_all(tuple(files.items()), table)
+
+
+@lru_cache(maxsize=4)  # a change is held against the very texts that were read before
+def _read_all(files: tuple[tuple[str, str], ...], table: ArgumentTable) -> tuple[Reading, ...]:
     found: list[Reading] = []
-    for file in read_files(files, table):
+    for file in read_files(dict(files), table):
         if file.error is not None:
             raise file.error
         found += file.engines
@@ -95,13 +100,14 @@ def compose_manifest(text: str, path: str) -> YamlFile:
     return file
 
 
-@cache
-def known_shapes() -> tuple[Shape, ...]:
-    """Return the modules of oomedic.shapes, in the order in which they are asked."""
-    return tuple(cast("Shape", import_module(f"{shapes.__name__}.{name}")) for name in shapes.KNOWN)
+def known_shapes() -> Iterator[Shape]:
+    """Yield the modules of oomedic.shapes in the order in which they are asked; those after a match stay unloaded."""
+    yield from (cast("Shape", import_module(f"{shapes.__name__}.{name}")) for name in shapes.KNOWN)
 
 
 def _read_kustomization(path: str, files: Mapping[str, str], table: ArgumentTable) -> FileReading:
+    from oomedic.workloads.kustomize import build  # only where there is a kustomization
+
     try:
         built = build(path, files.get)
         source = Source(built.file, table, None, (built.objects, built.atlas))

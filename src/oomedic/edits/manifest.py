@@ -18,7 +18,7 @@ from oomedic.edits.kustomize import RENDERED, is_own, patched, rendered_text
 from oomedic.edits.words import Line, append_words, remove_words, replace_word, set_switch, set_value, written_value
 from oomedic.errors import InputError
 from oomedic.manifest import read_manifests
-from oomedic.workloads.kustomize import is_kustomization
+from oomedic.workloads.kustomization import is_kustomization
 from oomedic.workloads.reading import Count, Reading
 from oomedic.workloads.workload import Workload
 from oomedic.yamldoc.nodes import Node

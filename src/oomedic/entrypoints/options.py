@@ -225,6 +225,9 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-n", "--namespace", metavar="NAMESPACE", help="the target's namespace")
     group.add_argument("--context", metavar="NAME", help="the kubeconfig's context")
     group.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig")
+    group.add_argument(
+        "--request-timeout", default="30s", metavar="TIME", help="how long the API server may take for one answer (30s)"
+    )
     group.add_argument("--as", dest="as_user", metavar="USER", help="act as this user")
     group.add_argument("--as-group", action="append", default=[], metavar="GROUP", help="and as a member of this group")
 
@@ -242,7 +245,7 @@ def _fix(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remedy", action="append", default=[], metavar="FIX…", help="this change, not the first one")
     parser.add_argument("--apply", action="store_true", help="change the object; without it nothing is changed")
     parser.add_argument("--no-rollback", action="store_true", help="leave a change that does not help as it is")
-    parser.add_argument("--force-owner", action="store_true", help="even if Helm, Argo CD or Flux keeps the object")
+    parser.add_argument("--force-owner", action="store_true", help="even if Helm, Argo CD, Flux or an owner keeps it")
     _watch(parser)
     _cluster(parser)
     _engine(parser)

@@ -5,15 +5,14 @@ one that broke it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from oomedic.claim import Claim, claim
 from oomedic.engine.config import EngineConfig, Setting
 from oomedic.errors import OomedicError
-from oomedic.evidence import Evidence
+from oomedic.evidence import Changed, Evidence
 from oomedic.memory.assessment import Assessment
 from oomedic.memory.known import Check, Known
-from oomedic.units import Bytes
 
 _NOT_THE_ENGINE: Final = frozenset(
     (
@@ -35,20 +34,6 @@ _NOT_THE_ENGINE: Final = frozenset(
     )
 )
 """Arguments of the server around the engine: they move no memory and refuse no configuration."""
-
-
-class Changed(NamedTuple):
-    """One difference: an argument's name, ``model``, ``gpu`` or ``vllm``, with both values.
-
-    ``broke`` when the engine starts without it. ``cost`` is what it takes at the step where the engine dies, None where
-    that cannot be computed.
-    """
-
-    name: str
-    before: Any
-    after: Any
-    broke: bool = False
-    cost: Bytes | None = None
 
 
 def calibrated_by(evidence: Evidence, before: Evidence) -> Evidence:

@@ -39,6 +39,7 @@ def resolve(name: str, catalogue: Catalogue, quantization: str | None = None) ->
     stored = _stored(name, catalogue)
     if stored is not None:
         return stored
+
     nearest = catalogue.nearest_models(name)
     for candidate in nearest:
         model = catalogue.model(candidate) if is_extension_of(candidate, name) else None

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from oomedic.patches.changed import Changed
+if TYPE_CHECKING:
+    from oomedic.patches.changed import Changed
 
 FORMS: Final = ("diff", "jsonpatch", "strategic", "kustomize", "helm-set")
 """As ``oomedic patch -o`` names them; the module is named alike."""
 
 
-def rendered(changed: Changed, form: str) -> str:
+def rendered(changed: "Changed", form: str) -> str:
     """Return a change in one of the forms.
 
     Raises:

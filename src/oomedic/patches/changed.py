@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from oomedic.kube.objects import KubeObject, objects_of
 from oomedic.kube.values import kube_value
-from oomedic.workloads.kustomize import build, kustomizations
+from oomedic.workloads.kustomization import kustomizations
+from oomedic.workloads.kustomize import build
 from oomedic.yamldoc.nodes import get, text_of
 from oomedic.yamldoc.text import compose
 

@@ -39,8 +39,8 @@ _SHORTEST: Final = 1024
 class Offer(NamedTuple):
     """Changes that go together. ``after`` is the re-computed assessment, None where it could not be computed.
 
-    ``proof`` is a printed line by which the engine itself says that it fits. ``instance`` is the machine that it needs,
-    and ``moves`` are the ways there, the one that touches least first.
+    ``proof`` is a printed line by which the engine itself says that it fits, or a revision that is known to have run.
+    ``instance`` is the machine that it needs, and ``moves`` are the ways there, the one that touches least first.
     """
 
     remedy: str

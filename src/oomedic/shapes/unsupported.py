@@ -14,6 +14,7 @@ from oomedic.yamldoc.nodes import fields, get, text_of
 _REQUESTS: Final = {
     ("DynamoGraphDeploymentRequest", "nvidia.com"): "DynamoGraphDeployment",
     ("MultiRoleInference", "kaito.sh"): "InferenceSet",
+    ("ModelBooster", "workload.serving.volcano.sh"): "ModelServing",
     ("LLMInferenceServiceConfig", "serving.kserve.io"): None,
 }
 """Kinds that a controller turns into another one, which says what runs; None: read with what refers to it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from oomedic.errors import InputError
 from oomedic.question import Manifest
 from oomedic.sources.files import in_folders, is_manifest, once, read_manifest
-from oomedic.workloads.kustomize import FILES, is_kustomization, references
+from oomedic.workloads.kustomization import FILES, is_kustomization, references
 
 
 def read_all(paths: Iterable[str]) -> tuple[Manifest, ...]:

@@ -42,8 +42,8 @@ def forecast(
 
 
 def confidence_of(assessment: Assessment) -> Confidence:
-    """Return how sure a finding is that rests on the arithmetic alone."""
-    return "possible" if assessment.certainty == "edge" else assessment.certainty
+    """Return how sure a finding is that rests on the arithmetic alone: certain is only what a printed line proves."""
+    return "possible" if assessment.certainty == "edge" else "likely"
 
 
 def _missing(_evidence: Evidence, failed: Check) -> int:

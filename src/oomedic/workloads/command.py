@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.arguments.given import relevant_environment
-from oomedic.arguments.shell import read_script
 from oomedic.arguments.shell_words import Variable, Word
 from oomedic.workloads.config_file import MountedFile, mounted_file
 from oomedic.workloads.engine_kinds import Running, engine_of_command
@@ -38,7 +37,7 @@ class CommandLine(NamedTuple):
         replaced: whether the container has a command of its own in place of the image's.
         program: the origin of the shell program that the words are a statement of, if there is one.
         variables: everything that the container's environment says, for programs that are not read.
-        text: the program that was read, or all words: what mentions a variable.
+        text: everything that may mention a variable: command, arguments, other variables, and the program.
         background: whether the statement is left running behind, so that the container outlives the engine.
     """
 
@@ -77,7 +76,7 @@ def read_command(container: Node, pod: Node | None, source: Source) -> CommandLi
         relevant_environment(literal),
         has_command,
         variables=variables,
-        text="\n".join(word.text for word in words),
+        text="\n".join(leaf.value for leaf in leaves.values()),
     )
     program = None if plain.running else _program(words)
     script = _script(words[program], leaves) if program is not None else None
@@ -93,7 +92,7 @@ def read_command(container: Node, pod: Node | None, source: Source) -> CommandLi
             program=found.origin,
             background=found.background,
         )
-    text = plain.text if found is None else found.text
+    text = plain.text if found is None else f"{plain.text}\n{found.text}"
     return _with_config_file(plain._replace(text=text), opener)
 
 
@@ -175,6 +174,8 @@ class _Opener:
 
     def read(self, script: _Script, positional: Sequence[Word]) -> _Found:
         """Find the statement that starts the engine, in the program or in a program inside it."""
+        from oomedic.arguments.shell import read_script  # only where a shell starts the engine
+
         variables: Mapping[str, Variable] = self.variables
         found = _Found((), None, {}, script.variable.origin, script.variable.text or "")
         behind = False

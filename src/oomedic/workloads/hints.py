@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from oomedic.arguments.given import EngineArgs, Value
 from oomedic.arguments.shell_words import Variable
-from oomedic.models.names import split_name, split_storage
 from oomedic.units import GIB, Bytes
 from oomedic.yamldoc.nodes import Node, ScalarNode, get, items
 
@@ -55,6 +54,8 @@ def quantization_hint(arguments: EngineArgs, model: str | None) -> str | None:
     """
     if model is None or "quantization" in arguments.given:
         return None
+    from oomedic.models.names import split_name, split_storage  # its patterns take 2 ms to compile
+
     stored = split_storage(split_name(model)[1])[1]
     return next((word for word in stored if word not in {"static", "dynamic", "quantized", "block"}), None)
 
