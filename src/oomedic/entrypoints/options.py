@@ -196,6 +196,18 @@ def _patch(parser: argparse.ArgumentParser) -> None:
     _common(parser, ("diff", "jsonpatch", "strategic", "kustomize", "helm-set"))
 
 
+def _lint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="+", metavar="PATH", help="manifests, or folders of them; - reads standard input")
+    parser.add_argument("--hub", action="store_true", help="ask the hub for the config of a model that is not known")
+    parser.add_argument("--baseline", metavar="FILE", help="do not count the findings that this file holds")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings that there are now to this file")
+    _engine(parser)
+    _common(parser, ("text", "json", "sarif", "github", "junit"))
+    parser.add_argument(
+        "--fail-on", choices=_CONFIDENCES, default="likely", help="the least sure finding that gives status 1"
+    )
+
+
 def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", help="OOM401, FIX101, or a name such as kv-cache-too-small")
     _common(parser)
@@ -328,6 +340,11 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         "change manifests so that their engines start",
         "FILE… [--remedy FIX…] [-o FORM | --in-place] [options]",
         _patch,
+    ),
+    "lint": (
+        "judge manifests before they ship, on every GPU that their pods could get",
+        "PATH… [--gpu NAME,…] [-o FORM] [--fail-on certain|likely|possible|never] [options]",
+        _lint,
     ),
     "explain": ("explain a cause or a remedy", "", _explain),
     "list": ("list what oomedic knows", "", _list),

@@ -49,7 +49,7 @@ def read(found: KubeObject, source: Source) -> Iterable[Reading]:
         because=because,
         place=place,
     )
-    yield Reading(workload, CommandLine((), None, {}, {}, replaced=False), None, (), source)
+    yield Reading(workload, CommandLine((), None, {}, {}, replaced=False), None, (), source, found)
 
 
 def _chart(found: KubeObject) -> str | None:
