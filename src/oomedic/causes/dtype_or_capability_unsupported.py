@@ -48,6 +48,9 @@ capability: The quantisation {quantization} needs compute capability {minimum}; 
 dtype: The quantisation {quantization} does not work in {dtype}.
 float16: Models of type {model_type} are not stable in float16 and refuse it.
 kernels: This image has no kernels for this GPU: the card is older than it supports, or newer than the image.
+unsupported: No kernel of this image can do on this GPU what the model or its format needs.
+shared-memory: A kernel wants more of the fast memory inside the cores ({required} bytes) than this GPU has ({limit} bytes). That is not the memory that models are loaded into; another kernel, from another release or backend, needs less.
+shared-memory-plain: A kernel wants more of the fast memory inside the cores than this GPU has. That is not the memory that models are loaded into.
 fp8-cache: An fp8 KV cache does not work here.
 flash-only: A feature that is switched on works with FlashAttention only, which needs a card of Ampere or newer.
 attention: The GPU, or this version's attention kernel, cannot do what this format needs.
@@ -71,7 +74,8 @@ _PRINTED = {
     "quantization_dtype": "CFG104.dtype",
     "fp8_kv_cache_unsupported": "CFG104.fp8-cache",
     "kernel_image_missing": "CFG104.kernels",
-    "kernel_unsupported": "CFG104.kernels",
+    "kernel_unsupported": "CFG104.unsupported",
+    "kernel_shared_memory": "CFG104.shared-memory",
     "flash_attention_capability": "CFG104.attention",
     "flash_attention_required": "CFG104.flash-only",
     "attention_dtype_mismatch": "CFG104.attention",
@@ -83,8 +87,8 @@ _WORDS = ("dtype", "compute capability", "bfloat16", "float16", "fp8", " sm_", "
     "CFG104",
     "dtype-or-capability-unsupported",
     reads=(*_PRINTED, "argument_invalid", "value_error", "python_error"),
-    helps=("FIX202", "FIX303", "FIX407", "FIX501", "FIX504"),
-    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX112", "FIX301", "FIX503"),
+    helps=("FIX202", "FIX303", "FIX407", "FIX501", "FIX504", "FIX503"),
+    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX112", "FIX301"),
     worsens=("FIX108",),
     narrows=("CFG110", "CFG111", "VER102"),
 )
@@ -118,4 +122,7 @@ def _said(event: Event) -> Claim:
     for name in ("minimum", "capability"):  # 75 is 7.5 as vendors write it
         number = fields.get(name)
         fields |= {name: f"{number // 10}.{number % 10}"} if isinstance(number, int) else {}
-    return Claim(_PRINTED[event.signature], fields, line_of(event))
+    message = _PRINTED[event.signature]
+    if message == "CFG104.shared-memory" and not {"required", "limit"} <= fields.keys():
+        message = "CFG104.shared-memory-plain"
+    return Claim(message, fields, line_of(event))

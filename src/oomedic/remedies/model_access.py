@@ -32,5 +32,7 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 def propose(_evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Ask for access, or for the network."""
     change = Change("manual", None, None, "FIX408")
+    if finding.says("POD103.permission", "POD103.user", "POD103.volume"):
+        return
     step = "FIX408.step-network" if finding.code == "POD107" else "FIX408.step"
     yield Proposal((change,), claim("FIX408.cost"), step=claim(step))

@@ -14,6 +14,7 @@ WEAK: Final = frozenset(
         *("hub_status", "hub_unreachable", "hub_rate_limited", "hub_offline"),
         *("file_missing", "permission_denied", "package_missing", "json_unreadable"),
         *("process_limit_reached", "peer_connection_lost", "collective_timeout", "nccl_error", "segmentation_fault"),
+        "ray_worker_vanished",
     )
 )
 """Errors that are printed for other reasons too, or follow from another one: an error that says more outweighs them."""
@@ -75,8 +76,13 @@ def _survived(evidence: Evidence, event: Event) -> bool:
     return any(
         _index(mark.reached) > furthest and _goes_on(mark, event, furthest)
         for mark in evidence.events
-        if mark.reached and mark.line > event.line
+        if mark.reached and mark.line > event.line and not _reports(mark, event)
     )
+
+
+def _reports(mark: Event, event: Event) -> bool:
+    """Tell whether a mark is only what an outer process prints about an error right before it."""
+    return mark.kind == "wrapper" and mark.line - event.line < _TRACEBACK
 
 
 def _goes_on(mark: Event, event: Event, furthest: int) -> bool:
