@@ -51,6 +51,7 @@ kernels: This image has no kernels for this GPU: the card is older than it suppo
 unsupported: No kernel of this image can do on this GPU what the model or its format needs.
 shared-memory: A kernel wants more of the fast memory inside the cores ({required} bytes) than this GPU has ({limit} bytes). That is not the memory that models are loaded into; another kernel, from another release or backend, needs less.
 shared-memory-plain: A kernel wants more of the fast memory inside the cores than this GPU has. That is not the memory that models are loaded into.
+fp8: This GPU cannot compute in the fp8 format {format}: e4m3 needs compute capability 8.9.
 fp8-cache: An fp8 KV cache does not work here.
 flash-only: A feature that is switched on works with FlashAttention only, which needs a card of Ampere or newer.
 attention: The GPU, or this version's attention kernel, cannot do what this format needs.
@@ -73,6 +74,7 @@ _PRINTED = {
     "quantization_capability": "CFG104.capability",
     "quantization_dtype": "CFG104.dtype",
     "fp8_kv_cache_unsupported": "CFG104.fp8-cache",
+    "fp8_format_unsupported": "CFG104.fp8",
     "kernel_image_missing": "CFG104.kernels",
     "kernel_unsupported": "CFG104.unsupported",
     "kernel_shared_memory": "CFG104.shared-memory",
@@ -97,7 +99,10 @@ def match(evidence: Evidence) -> Finding | None:
     event = failure(evidence, *_PRINTED)
     if event is not None:
         phase = evidence.phase_of(event) or event.phase
-        return Finding("CFG104", "dtype-or-capability-unsupported", "certain", (_said(event),), event.line, phase)
+        said = _said(event)
+        if said.message == "CFG104.fp8" and str(evidence.setting("kv_cache_dtype")).startswith("fp8"):
+            said = claim("CFG104.fp8-cache", line_of(event))
+        return Finding("CFG104", "dtype-or-capability-unsupported", "certain", (said,), event.line, phase)
     refusal = refused(evidence, "dtype", "kv_cache_dtype")
     if refusal is not None:
         said = claim("CFG104.choice", line_of(refusal.event), argument=refusal.argument, value=refusal.value)

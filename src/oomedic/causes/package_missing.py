@@ -43,6 +43,7 @@ compiler: A kernel is compiled at the start, and the image has no CUDA compiler 
 c-compiler: A kernel is compiled at the start, and the image has no C compiler.
 build: A kernel is compiled at the start, and the compiler failed: the image lacks headers or libraries that it needs, mostly those of Python or the driver's libcuda.
 build-lacks: A kernel is compiled at the start, and the image lacks {lacking}, which that needs.
+tokenizer: The tokenizer file is of a newer format than the tokenizers package of this image reads, or it is damaged.
 library: A library of the image does not fit the others: {symbol}.
 """
 
@@ -64,7 +65,7 @@ _WORDS = (
     "not available. requires",
 )
 _ADVICE = ("please install", "lease install")
-_PRINTED = ("package_missing", "library_missing", "nvcc_missing", "compiler_missing")
+_PRINTED = ("package_missing", "library_missing", "nvcc_missing", "compiler_missing", "tokenizer_unreadable")
 _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
 
 
@@ -88,7 +89,7 @@ def match(evidence: Evidence) -> Finding | None:
         said = None if of_cuda or advice or outweighed(evidence, event, _followed(evidence)) else _said(event)
     if event is None or said is None:
         return None
-    sure: Confidence = "likely" if said.message == "POD109.build" else "certain"
+    sure: Confidence = "likely" if said.message in {"POD109.build", "POD109.tokenizer"} else "certain"
     return Finding("POD109", "package-missing", sure, (said,), event.line, "other")
 
 
@@ -100,9 +101,11 @@ def _followed(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _said(event: Event) -> Claim:
-    where, package = line_of(event), text(event, "package")
+    where, package = line_of(event), text(event, "package") or (text(event, "named") or "").strip("'`")
     if event.signature == "library_missing":
         return claim("POD109.library", where, symbol=text(event, "symbol") or text(event, "library"))
+    if event.signature == "tokenizer_unreadable":
+        return claim("POD109.tokenizer", where)
     if event.signature == "compiler_missing":
         lacking = text(event, "header") or text(event, "program") or text(event, "library")
         if lacking:

@@ -60,5 +60,5 @@ def _changes(evidence: Evidence, finding: Finding) -> Iterator[tuple[dict[str, A
             yield {"quantization": None}, "FIX202.cost-plain", "safe"
     elif "marlin_shape" in seen:
         yield {"quantization": "gptq"}, "FIX202.cost", "trade-off"
-    elif seen & _CACHE:
+    elif seen & _CACHE or finding.says("CFG104.fp8-cache"):
         yield {"kv_cache_dtype": "auto"}, "FIX202.cost-plain", "safe"

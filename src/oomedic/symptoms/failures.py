@@ -38,11 +38,23 @@ def failure(evidence: Evidence, *signatures: str) -> Event | None:
     ready = evidence.first(_READY)
     if ready is None:
         return start_failure(evidence, *signatures)
-    stopped = next((event.line for event in evidence.all("server_stopped")), float("inf"))
-    deaths = (event for event in evidence.events if event.kind == "wrapper" and event.signature not in _NOISE)
-    if not any(ready.line < event.line < stopped for event in deaths):
+    if _death(evidence, ready) is None:
         return None
     return next((event for event in evidence.all(*signatures) if event.line > ready.line), None)
+
+
+def fatal_error(evidence: Evidence) -> Event | None:
+    """Return the error of which a serving engine died, where no signature knows it; None where it lives or one does."""
+    ready = evidence.first(_READY)
+    death = None if ready is None else _death(evidence, ready)
+    if death is None:
+        return None
+    near = [event for event in evidence.events if abs(event.line - death.line) < _TRACEBACK]
+    if any(event.kind == "error" for event in near):
+        return None
+    errors = [event for event in near if event.signature == "python_error" and event.rank == death.rank]
+    below = (event for event in errors if event.line > death.line)
+    return next(below, errors[-1] if errors else None)
 
 
 def outweighed(evidence: Evidence, event: Event, consequences: Iterable[str] = ()) -> bool:
@@ -67,6 +79,13 @@ def spoken(evidence: Evidence, event: Event) -> Event:
     """Return the message itself, where an event is the source line of a traceback right above it."""
     later = (other for other in evidence.all(event.signature) if other.rank == event.rank)
     return next((other for other in later if 0 < other.line - event.line <= _REPEATED), event)
+
+
+def _death(evidence: Evidence, ready: Event) -> Event | None:
+    """Return the first line that tells of the death of an engine between its start and an orderly stop."""
+    stopped = next((event.line for event in evidence.all("server_stopped")), float("inf"))
+    deaths = (event for event in evidence.events if event.kind == "wrapper" and event.signature not in _NOISE)
+    return next((event for event in deaths if ready.line < event.line < stopped), None)
 
 
 def _survived(evidence: Evidence, event: Event) -> bool:

@@ -14,6 +14,8 @@ _JSON: Final = re.compile(r"json|dict|model_type|validation error", re.IGNORECAS
 _IMPLEMENTATIONS: Final = ("parser", "load_format", "backend", "runner", "method")
 """Ends of arguments that name one of several implementations."""
 _POSITIVE: Final = ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size", "tensor_parallel_size")
+_PASSING: Final = frozenset({"hub_status", "hub_unreachable", "hub_rate_limited", "peer_connection_lost"})
+"""Errors that are retried, or follow from another one."""
 _EARLY: Final = frozenset((None, "config_validation", "nccl_init"))
 _SETTING: Final = re.compile(r"--[a-z][a-z-]{2,60}|\bVLLM_[A-Z_]{2,60}|\b[a-z]{2,30}(?:_[a-z0-9]{1,30}){1,8}\b")
 _OF_REQUESTS: Final = frozenset(
@@ -69,7 +71,7 @@ def other_refusal(evidence: Evidence) -> Event | None:
 
     The engine words hundreds of refusals; what they are about is told by their text.
     """
-    if any(event.kind == "error" for event in evidence.events):
+    if any(event.kind == "error" and event.signature not in _PASSING for event in evidence.events):
         return None
     named = start_failure(evidence, "value_error")
     return named or start_failure(evidence, "python_error")
