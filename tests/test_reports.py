@@ -43,7 +43,7 @@ def offered(library, lines):
 
 
 def coloured(line):
-    return f"{ESCAPE}[0;36m{line[:9]}{ESCAPE}[0;0m{line[9:]}"
+    return f"{ESCAPE}[0;31m{line}{ESCAPE}[0;0m"
 
 
 def as_json(line):
