@@ -123,7 +123,7 @@ def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:
 
 def names(changes: Iterable[Change]) -> str:
     """Return what is changed, for people."""
-    return ", ".join(change.target for change in changes)
+    return ", ".join(change.remedy if change.target == "manual" else change.target for change in changes)
 
 
 def _set_variables(tree: dict[str, Any], workload: Workload, changes: Iterable[Change]) -> None:
