@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from oomedic.errors import UsageError
-from oomedic.kube.objects import KubeObject
 from oomedic.units import MIB, parse_quantity
 from oomedic.workloads.source import Source
 from oomedic.workloads.workload import Amount
@@ -14,11 +13,12 @@ from oomedic.yamldoc.nodes import Node, ScalarNode, fields, get, items, text_of
 _RESOURCES: Final = (
     re.compile(r"nvidia\.com/(?:gpu(?:\.shared|-[\w.-]+)?|mig-[\w.-]+|pgpu|vgpu)"),
     re.compile(
-        r"amd\.com/gpu|(?:aws\.amazon\.com/neuron|google\.com/tpu|habana\.ai/gaudi|gpu\.intel\.com/|huawei\.com/).*"
+        r"amd\.com/gpu|(?:aws\.amazon\.com/neuron|google\.com/tpu|habana\.ai/gaudi|gpu\.intel\.com/|huawei\.com/"
+        r"|rebellions\.ai/).*"
     ),
 )
 _NOT_CUDA: Final = re.compile(
-    r"(?:dra:)?(?:aws\.amazon\.com|google\.com|habana\.ai|gpu\.intel\.com|huawei\.com|neuron)"
+    r"(?:dra:)?(?:[\w-]+\.)*(?:aws\.amazon\.com|google\.com|habana\.ai|intel\.com|huawei\.com|rebellions\.ai|neuron)"
 )
 _SLICE: Final = re.compile(r"mig-\d+[\w.]*?\.(\d+)gb")
 _QUANTITY: Final = re.compile(r"quantity\(\s*['\"]([^'\"]+)['\"]\s*\)")
@@ -102,21 +102,28 @@ def _memory(name: str, container: Node) -> Amount | None:
 
 
 def _claimed(container: Node, pod: Node | None, source: Source) -> Devices:
-    """Follow a container's claims to the ResourceClaim or its template, if that stands in the same manifest."""
+    """Follow a container's claims to the ResourceClaim or its template, if that stands in the same manifest.
+
+    What a chart makes a template of stands in the claim itself, under ``spec``.
+    """
     wanted = {text_of(get(claim, "name")) for claim in items(get(container, "resources", "claims"))}
     for claim in items(get(pod, "resourceClaims")):
         if text_of(get(claim, "name")) not in wanted:
             continue
         found = source.find("ResourceClaim", text_of(get(claim, "resourceClaimName")))
         template = source.find("ResourceClaimTemplate", text_of(get(claim, "resourceClaimTemplateName")))
-        devices = _requested(found, "/spec/devices/requests") or _requested(template, "/spec/spec/devices/requests")
+        devices = (
+            _requested(found.at("/spec/devices/requests") if found else None)
+            or _requested(template.at("/spec/spec/devices/requests") if template else None)
+            or _requested(get(claim, "spec", "devices", "requests"))
+        )
         if devices:
             return devices
     return Devices()
 
 
-def _requested(claim: KubeObject | None, pointer: str) -> Devices | None:
-    for request in items(claim.at(pointer)) if claim else ():
+def _requested(requests: Node | None) -> Devices | None:
+    for request in items(requests):
         exactly = get(request, "exactly") or request
         device_class = text_of(get(exactly, "deviceClassName"))
         if device_class:
