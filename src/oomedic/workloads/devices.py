@@ -1,7 +1,7 @@
 """The devices that a pod asks for: extended resources, MIG profiles, and claims (dynamic resource allocation)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from oomedic.errors import UsageError
@@ -11,7 +11,7 @@ from oomedic.workloads.workload import Amount
 from oomedic.yamldoc.nodes import Node, ScalarNode, fields, get, items, text_of
 
 _RESOURCES: Final = (
-    re.compile(r"nvidia\.com/(?:gpu(?:\.shared|-[\w.-]+)?|mig-[\w.-]+|pgpu|vgpu)"),
+    re.compile(r"nvidia\.com/(?:gpu(?:\.shared|-[\w.-]+)?|mig-[\w.-]+|pgpu|vgpu|[A-Z][\w.-]*)"),
     re.compile(
         r"amd\.com/gpu|(?:aws\.amazon\.com/neuron|google\.com/tpu|habana\.ai/gaudi|gpu\.intel\.com/|huawei\.com/"
         r"|rebellions\.ai/).*"
@@ -22,7 +22,11 @@ _NOT_CUDA: Final = re.compile(
 )
 _SLICE: Final = re.compile(r"mig-\d+[\w.]*?\.(\d+)gb")
 _QUANTITY: Final = re.compile(r"quantity\(\s*['\"]([^'\"]+)['\"]\s*\)")
-_SHARES: Final = ("nvidia.com/gpumem",)
+_SHARES: Final[Mapping[str, tuple[int | None, str]]] = {
+    "nvidia.com/gpumem": (MIB, "MiB"),
+    "nvidia.com/gpumem-percentage": (None, "%"),
+}
+"""What HAMi cuts from a card: so much of it, or a part of it."""
 
 
 class Devices(NamedTuple):
@@ -88,16 +92,16 @@ def _leaves(container: Node, name: str) -> Iterator[ScalarNode]:
 
 
 def _memory(name: str, container: Node) -> Amount | None:
-    """Return the memory of a slice by its name, or the share that HAMi cuts from a card (in MiB)."""
+    """Return the memory of a slice by its name, or the share that HAMi cuts from a card."""
     found = _SLICE.search(name)
     if found:
         return Amount(int(found[1]) * 10**9, f"{found[1]} GB")
-    for share in _SHARES:
+    for share, (size, unit) in _SHARES.items():
         asked = (text_of(get(container, "resources", field, share)) for field in ("limits", "requests"))
         written = next((text for text in asked if text), None)
         count = whole(written)
         if count is not None:
-            return Amount(count * MIB, f"{written} MiB")
+            return Amount(None if size is None else count * size, f"{written} {unit}")
     return None
 
 
