@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import translations
-from figure_tables import Words, per_era, summary
+from figure_tables import Words, crossed, per_era, summary
 from oomedic.entrypoints.cli import main as oomedic
 from oomedic.entrypoints.options import parse
 from oomedic.reports.numbers import numbers_of
@@ -147,7 +147,12 @@ def command_line(language: str, words: Words) -> str:
 
 def with_figures(text: str, figures: Mapping[str, Any], words: Words) -> str:
     """Return a page whose tables of figures are those that were measured."""
-    tables = {"summary": lambda: summary(figures, words), "per-era": lambda: per_era(figures), "releases": releases}
+    tables = {
+        "summary": lambda: summary(figures, words),
+        "per-era": lambda: per_era(figures),
+        "crossed": lambda: crossed(figures),
+        "releases": releases,
+    }
     return _FIGURES.sub(lambda found: f"{found[1]}\n{tables[found['name']]()}\n{found[3]}", text)
 
 

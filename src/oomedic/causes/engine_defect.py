@@ -5,7 +5,7 @@ An error inside the engine that no setting explains, and that another release do
 What you see
 ------------
 "Workspace is locked but allocation from …", or an AttributeError, TypeError or bare AssertionError in the engine's own code with
-ordinary settings.
+ordinary settings; "EngineCore encountered a fatal error" above any exception that speaks of no memory, device or other rank.
 
 Why it happens
 --------------
@@ -46,9 +46,12 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of, ratio, text
-from oomedic.symptoms.failures import failure
+from oomedic.symptoms.failures import failure, fatal_error
 from oomedic.symptoms.refusals import other_refusal, says
 
+_LATE = frozenset({"profile_run", "kv_alloc", "graph_capture", "sampler_warmup", "runtime"})
+"""Phases in which no setting is read any more: an error there is the engine's own."""
+_FROM_OUTSIDE = frozenset({"KeyboardInterrupt", "SystemExit", "TimeoutError", "CancelledError"})
 _INTERNAL = frozenset(
     (
         *("AttributeError", "TypeError", "NameError", "UnboundLocalError", "IndexError", "KeyError"),
@@ -70,9 +73,11 @@ def match(evidence: Evidence) -> Finding | None:
     if event is not None:
         said = claim("VER102.workspace", line_of(event), megabytes=ratio(event, "megabytes"))
         return Finding("VER102", "engine-defect", "likely", (said,), event.line, "runtime")
-    event = other_refusal(evidence)
-    if event is None or (text(event, "exception") or "").rpartition(".")[2] not in _INTERNAL:
+    event = other_refusal(evidence) or fatal_error(evidence)
+    if event is None:
+        return None
+    name, phase = (text(event, "exception") or "").rpartition(".")[2], evidence.phase_of(event) or "other"
+    if name not in _INTERNAL and (phase not in _LATE or name in _FROM_OUTSIDE):
         return None
     said = claim("VER102.internal", line_of(event), text=says(event))
-    phase = evidence.phase_of(event) or "other"
     return Finding("VER102", "engine-defect", "possible", (said,), event.line, phase)

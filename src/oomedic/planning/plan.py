@@ -192,7 +192,7 @@ def _offers(
     remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued, *, wanted: int | None = None
 ) -> Iterator[Offer | Rejected]:
     """Yield the first proposals that fit, then the reason why the last one that was tried does not."""
-    wanted = wanted or _SEVERAL.get(remedy.code, 1)
+    wanted = wanted or (_SEVERAL.get(remedy.code, 1) if _about_memory(finding.code) else 1)
     proposals = remedy.propose(evidence, finding, catalogue)
     reason: Rejected | None = None
     for proposal in islice(proposals, _TRIES.get(remedy.code, _MOST_TRIES)):
@@ -273,6 +273,14 @@ def _shown(proposal: Proposal) -> dict[str, str]:
     return {"target": change.target, "after": str(change.after)}
 
 
+def _about_memory(code: str) -> bool:
+    return code.startswith(("OOM", "VER"))
+
+
 def _rank(offer: Offer, cause: Cause) -> tuple[bool, int, int]:
-    """Sort by proof, then by what it costs, then in the cause's own order."""
-    return not offer.verified, SAFETIES.index(offer.safety), cause.helps.index(offer.remedy)
+    """Sort by proof, then by what it costs, then in the cause's own order.
+
+    Where no GPU memory is missing, a budget that fits proves nothing.
+    """
+    unproven = _about_memory(cause.code) and not offer.verified
+    return unproven, SAFETIES.index(offer.safety), cause.helps.index(offer.remedy)
