@@ -90,6 +90,17 @@ def test_a_variable_is_written_into_the_container_of_the_engine(change):
     ]
 
 
+def test_no_secret_is_shown_though_the_request_holds_it(change):
+    secret = [{"name": "HF_TOKEN", "value": "abc123"}]
+    found = deployment(env=secret, args=["--model=m/x", "--api-key", "xyz789"])
+    made = change(found, ("env.PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"), remedy="FIX112")
+    assert "abc123" in str(made.operations), "the old value is tested"
+    assert "abc123" not in str(made.shown) + made.diff
+    ran = deployment(env=[{"name": "HF_TOKEN", "value": "old456"}], args=["--api-key", "old789"])["spec"]["template"]
+    back = change(found, ("spec.template", 3), former=Former(3, "2026-01-01T00:00:00Z", ran), remedy="FIX502")
+    assert not [each for each in ("abc123", "old456", "xyz789", "old789") if each in str(back.shown) + back.diff]
+
+
 def test_a_variable_that_is_there_changes_in_its_place_for_others_may_refer_to_it(change):
     found = deployment(env=[{"name": "VLLM_USE_V1", "value": "1"}, {"name": "A", "value": "$(VLLM_USE_V1)"}])
     made = change(found, ("env.VLLM_USE_V1", "0"), remedy="FIX504")
@@ -103,6 +114,10 @@ def test_an_earlier_revision_is_put_back_whole_without_the_mark_of_its_replica_s
     found = deployment()
     made = change(found, ("spec.template", 3), former=Former(3, "2026-01-01T00:00:00Z", labelled), remedy="FIX502")
     assert applied(found, made.operations)["spec"]["template"] == ran
+    # older servers keep a time that is never set, and in one of both places only
+    unset = {**labelled, "metadata": {**labelled["metadata"], "creationTimestamp": None}}
+    again = change(found, ("spec.template", 3), former=Former(3, "2026-01-01T00:00:00Z", unset), remedy="FIX502")
+    assert again.operations == made.operations
 
 
 def test_what_nothing_changes_is_left_to_a_person(change):

@@ -14,6 +14,7 @@ from oomedic.errors import InputError
 from oomedic.kube.ownership import Tree, reference
 from oomedic.live.workload import Former
 from oomedic.live_diagnosis import SPEC_TEMPLATE, manifest_of
+from oomedic.patches.hiding import hidden
 from oomedic.patches.patching import edited_text
 from oomedic.planning.plan import Offer
 from oomedic.remedy import Change
@@ -71,7 +72,7 @@ def edited(whole: Whole, offer: Offer) -> Edited:
     old = trees(before)
     if whole.former is not None and _goes_back(offer):
         new = [deepcopy(old[0]), *old[1:]]
-        new[0]["spec"]["template"] = _written(whole.former.template)
+        new[0]["spec"]["template"] = _written(whole.former.template, old[0]["spec"]["template"])
     else:
         new = trees(edited_text(before, whole.workload, offer.changes))
         _set_variables(new[0], whole.workload, offer.changes)
@@ -82,8 +83,10 @@ def edited(whole: Whole, offer: Offer) -> Edited:
             raise InputError("change-elsewhere", target=whole.workload.unit, what=str(reference(source)))
     read = {source["metadata"]["name"] for source, _ in changed}
     sources = tuple(each for each in whole.config_maps if each["metadata"]["name"] in read)
-    shown = manifest_of((whole.found,), sources).text
-    return Edited(new[0], tuple(copies), sources, (shown, manifest_of((new[0],), tuple(copies)).text))
+    shown = manifest_of((hidden(whole.found),), tuple(map(hidden, sources))).text
+    return Edited(
+        new[0], tuple(copies), sources, (shown, manifest_of((hidden(new[0]),), tuple(map(hidden, copies))).text)
+    )
 
 
 def trees(text: str) -> list[Any]:
@@ -97,11 +100,13 @@ def _goes_back(offer: Offer) -> bool:
     return any(change.target == SPEC_TEMPLATE for change in offer.changes)
 
 
-def _written(template: Tree) -> dict[str, Any]:
-    """Return a pod template without what its controller put into it."""
-    labels = dict(template.get("metadata", {}).get("labels") or {})
-    labels.pop("pod-template-hash", None)
-    return {**template, "metadata": {**template.get("metadata", {}), "labels": labels}}
+def _written(template: Tree, current: Tree) -> dict[str, Any]:
+    """Return a pod template without what its controller put into it; fields without a value are as they are now."""
+    kept = template.get("metadata") or {}
+    labels = {key: label for key, label in (kept.get("labels") or {}).items() if key != "pod-template-hash"}
+    metadata = {key: item for key, item in kept.items() if item is not None}
+    metadata |= {key: item for key, item in (current.get("metadata") or {}).items() if item is None}
+    return {**template, "metadata": {**metadata, **({"labels": labels} if labels else {})}}
 
 
 def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:
@@ -121,7 +126,7 @@ def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:
 
 def names(changes: Iterable[Change]) -> str:
     """Return what is changed, for people."""
-    return ", ".join(change.target for change in changes)
+    return ", ".join(change.remedy if change.target == "manual" else change.target for change in changes)
 
 
 def _set_variables(tree: dict[str, Any], workload: Workload, changes: Iterable[Change]) -> None:
