@@ -328,8 +328,8 @@ def test_another_attention_backend_is_offered_for_a_defect_where_one_was_chosen(
 
 SHORT_ON_CPU = (
     "ValueError: To serve at least one request with the model's max seq len (8192), (1.0 GiB KV cache is needed, which "
-    "is larger than the available KV cache memory (0.5 GiB). Based on the available memory, the estimated maximum model "
-    "length is 4096."
+    "is larger than the available KV cache memory (0.5 GiB). Based on the available memory, the estimated maximum "
+    "model length is 4096."
 )
 
 
