@@ -158,7 +158,7 @@ def _has_spare(cluster: "Cluster", found: Tree, live: LiveWorkload, workloads: "
 
 
 def _with_patch(report: Report, change: LiveChange) -> Report:
-    text = json.dumps(list(change.operations), indent=2) + "\n"
+    text = json.dumps(list(change.shown), indent=2) + "\n"
     first: Result = report.results[0]._replace(patch=Patch("jsonpatch", text))
     return report._replace(results=(first, *report.results[1:]))
 
