@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oomedic.edits.manifest import edit_files
+from oomedic.edits.argument import edit_files
 from oomedic.instance import instances_of
 from oomedic.manifest import read_manifests
 from oomedic.patches import rendered
