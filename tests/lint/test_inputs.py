@@ -47,6 +47,15 @@ class TestPaths:
         assert lines == [2 + 13, 2 + 14 + 2 + 13]
         assert files_of(ran) == ["-"]
 
+    def test_a_change_in_one_of_several_documents_is_written_at_its_own_lines(self, lint, deployment):
+        text = "---\n".join((deployment(name="a"), deployment(LONG, name="b"), deployment(name="c")))
+        findings = json.loads(lint(*ON_A10G, d=text).out)["lint"]["findings"]
+        found = next(each for each in findings if each["unit"] == "Deployment/b#vllm")
+        (replacement,) = found["replacements"]
+        line = text.splitlines()[replacement["line"] - 1]
+        assert line == f"            - {LONG}"
+        assert line[replacement["column"] - 1 : replacement["end_column"] - 1] == "131072"
+
     def test_a_kustomization_stands_for_its_files_and_the_overlay_is_shown(self, lint, deployment, tmp_path):
         (tmp_path / "base").mkdir()
         (tmp_path / "base/d.yaml").write_text(deployment("--max-model-len=8192"), encoding="utf-8")

@@ -23,6 +23,7 @@ from oomedic.workloads.workload import Workload
 _NO_GPU_TYPES: Final = "placement.no-gpu-types"
 _OTHER_NODES: Final = "placement.label"
 _ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "foreseen.beyond-the-card": ("FIX202", "FIX303"),
     "foreseen.host-memory-short": ("FIX402",),
     "foreseen.no-spare-gpu": ("FIX404",),
     "foreseen.spare-gpu-needed": ("FIX404",),
