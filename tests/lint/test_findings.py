@@ -114,6 +114,9 @@ class TestRefusals:
         ran = lint("--gpu", "T4,A10G", "-o", "json", d=text)
         (finding,) = found(ran, "CFG104")
         assert (finding["gpus"], finding["place"]["line"]) == (["Tesla T4"], 13)
+        changes = [(each["target"], each["after"]) for each in finding["change"]["changes"]]
+        assert changes == [("dtype", "half")]
+        assert finding["starts_on"] == ["NVIDIA A10G"]
 
 
 class TestHostMemory:

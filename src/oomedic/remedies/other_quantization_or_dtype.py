@@ -37,16 +37,25 @@ _CACHE = frozenset({"fp8_kv_cache_unsupported", "attention_dtype_mismatch"})
 
 @remedy("FIX202", "other-quantization-or-dtype", safety="unsafe")
 def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Name the argument that stands in the way, as far as the log tells which; else ask for another checkpoint."""
+    """Name the argument that stands in the way, as far as log or rules tell which; else ask for another checkpoint."""
     if finding.says("CFG104.kernels", "CFG107.uninspected"):
         return
-    for values, cost, safety in _changes(evidence, finding):
-        yield Proposal(
-            set_argument(evidence, "FIX202", **values), claim(cost), proof=f"log:{finding.line}", safety=safety
-        )
+    for values, cost, safety in (*_foreseen(finding), *_changes(evidence, finding)):
+        proof = None if finding.line is None else f"log:{finding.line}"
+        yield Proposal(set_argument(evidence, "FIX202", **values), claim(cost), proof=proof, safety=safety)
         return
     change = Change("manual", None, None, "FIX202")
     yield Proposal((change,), claim("FIX202.cost"), step=claim("FIX202.step"), safety="manual")
+
+
+def _foreseen(finding: Finding) -> Iterator[tuple[dict[str, Any], str, Safety]]:
+    """Yield what helps where an argument asks for a type that the card lacks, before anything ran."""
+    said = next((each for each in finding.because if each.message == "foreseen.beyond-the-card"), None)
+    what = str(said.parameters.get("what")) if said else ""
+    if what == "bfloat16":
+        yield {"dtype": _HALF}, "FIX202.cost", "trade-off"
+    elif what.startswith("kv_cache_dtype"):
+        yield {"kv_cache_dtype": "auto"}, "FIX202.cost-plain", "safe"
 
 
 def _changes(evidence: Evidence, finding: Finding) -> Iterator[tuple[dict[str, Any], str, Safety]]:
