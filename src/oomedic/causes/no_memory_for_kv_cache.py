@@ -33,13 +33,14 @@ Not this
 What helps, in order, and why
 -----------------------------
 A higher gpu_memory_utilization raises the ceiling. Fewer sequences and fewer batched tokens shrink the peak of the
-profile run; smaller limits for images and videos shrink the encoder's. From 0.20 on fewer CUDA graphs, or none, leave
+profile run; smaller limits for images and videos shrink the encoder's. On V0 without chunked prefill a shorter
+max_model_len shrinks it too, for the batch is as long as the longest request. From 0.20 on fewer CUDA graphs, or none, leave
 more as well. More GPUs or quantised weights where the weights themselves are the bulk.
 
 What makes it worse
 -------------------
-A lower gpu_memory_utilization. A shorter max_model_len changes nothing on V1 (on V0 without chunked prefill it shrinks
-the profile run); an fp8 cache halves nothing: half of zero is zero.
+A lower gpu_memory_utilization. A shorter max_model_len changes nothing on V1: its profile run does not grow with the
+length. An fp8 cache halves nothing: half of zero is zero.
 
 Since
 -----
@@ -68,6 +69,7 @@ _PRINTED = (
     *("no_memory_for_cache_blocks", "max_model_len_not_fitted"),
     *("multimodal_ipc_exceeds", "weights_held_outside_exceed"),
 )
+_POOLS = ("available_kv_cache", "v0_memory_profile")
 _SAYS = {
     "multimodal_ipc_exceeds": "OOM402.decoding",
     "weights_held_outside_exceed": "OOM402.outside",
@@ -79,14 +81,26 @@ _NAME = ("OOM402", "no-memory-for-kv-cache")
 @cause(
     "OOM402",
     "no-memory-for-kv-cache",
-    reads=(*_PRINTED, "cache_blocks"),
-    helps=("FIX102", "FIX104", "FIX110", "FIX105", "FIX106", "FIX107", "FIX301", "FIX201", "FIX111", "FIX303"),
-    useless=("FIX101", "FIX108"),
+    reads=(*_PRINTED, "cache_blocks", *_POOLS),
+    helps=(
+        "FIX102",
+        "FIX104",
+        "FIX110",
+        "FIX105",
+        "FIX101",
+        "FIX106",
+        "FIX107",
+        "FIX301",
+        "FIX201",
+        "FIX111",
+        "FIX303",
+    ),
+    useless=("FIX108",),
     worsens=("FIX103",),
 )
 def match(evidence: Evidence) -> Finding | None:
-    """Recognise the refusal, or V0's count of zero blocks."""
-    event = evidence.first(*_PRINTED) or _zero_blocks(evidence)
+    """Recognise the refusal, V0's count of zero blocks, or a printed rest that is none."""
+    event = evidence.first(*_PRINTED) or _zero_blocks(evidence) or _no_rest(evidence)
     if event is None:
         return forecast(evidence, _NAME, "OOM402.forecast", "kv_check", facts=("missing",), what="available")
     event = spoken(evidence, event)
@@ -98,6 +112,14 @@ def match(evidence: Evidence) -> Finding | None:
 
 def _zero_blocks(evidence: Evidence) -> Event | None:
     return next((event for event in evidence.all("cache_blocks") if count(event, "gpu_blocks") == 0), None)
+
+
+def _no_rest(evidence: Evidence) -> Event | None:
+    """Return the last words of a log that stops where nothing is left: the refusal itself may be cut off."""
+    if evidence.first("kv_cache_size", "engine_ready", "server_ready") is not None:
+        return None
+    rests = ((event, size(event, "kv_cache")) for event in evidence.all(*_POOLS))
+    return next((event for event, rest in rests if rest is not None and rest.high <= 0), None)
 
 
 def _rest(evidence: Evidence) -> tuple[Claim, ...]:

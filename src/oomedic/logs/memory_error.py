@@ -45,11 +45,17 @@ def out_of_memory(event: Event) -> OutOfMemory:
     unallocated = figure("reserved_unallocated")
     if unallocated is None and reserved is not None and allocated is not None:
         unallocated = reserved.minus(allocated)
-    own = figure("in_use") or _own_from_list(fields.get("others"), allocated, reserved)
+    own = _own(figure("in_use"), allocated) or _own_from_list(fields.get("others"), allocated, reserved)
     others = _others(total, free, own, fields.get("others"))
     return OutOfMemory(
         event, figure("tried"), total, free, own, others, allocated, unallocated, figure("private_pools")
     )
+
+
+def _own(in_use: Figure | None, allocated: Figure | None) -> Figure | None:
+    """Return what the driver counts for this process; in some containers it counts nothing for any process."""
+    counted = in_use is not None and (in_use.value > 0 or allocated is None or allocated.value == 0)
+    return in_use if counted else None
 
 
 def _own_from_list(listed: object, allocated: Figure | None, reserved: Figure | None) -> Figure | None:
@@ -57,7 +63,7 @@ def _own_from_list(listed: object, allocated: Figure | None, reserved: Figure | 
     memories = [memory for memory in _memories(listed) if memory is not None]
     known = reserved or allocated
     if not memories:
-        return reserved
+        return None if reserved is None else reserved._replace(high=reserved.high + _CONTEXT)
     if known is None:
         return memories[0] if len(memories) == 1 else None
     fitting = [memory for memory in memories if 0 <= memory.value - known.value + GIB // 8 <= _CONTEXT + GIB]

@@ -29,7 +29,7 @@ class Peak(NamedTuple):
 def activation_peak(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     """Return the largest of the parts; bands are those of the audited start-ups (benchmarks/accuracy.py)."""
     parts = [forward(checkpoint, config), sampler(checkpoint, config)]
-    if checkpoint.is_multimodal:
+    if checkpoint.is_multimodal and not encoder_is_off(config):
         parts.append(encoder(checkpoint, config))
     if config.runner == "V2" and config.rules.runner_v2.get("copies_embedding") and not config.flag("enforce_eager"):
         parts.append(compilation(checkpoint, config))
@@ -89,6 +89,14 @@ def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     patches = _images_of_all_requests(checkpoint, tower, config) or 4 * max(tokens, 2048)
     size = _ELEMENT * patches * inner * 4
     return Peak("encoder", size, size // 4, size * 4)
+
+
+def encoder_is_off(config: EngineConfig) -> bool:
+    """Tell whether no prompt may have an image, a video or a sound, so that nothing runs through the encoder."""
+    limits = config.value("limit_mm_per_prompt")
+    if not isinstance(limits, dict) or not (limits.keys() >= {"image", "video"} or "audio" in limits):
+        return False
+    return all(limit == 0 for limit in limits.values())
 
 
 def _images_of_all_requests(checkpoint: Checkpoint, tower: Config, config: EngineConfig) -> int:

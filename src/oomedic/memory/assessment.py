@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 from oomedic.engine.config import EngineConfig
 from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
+from oomedic.memory.activation import encoder_is_off
 from oomedic.memory.budget import (
     Budget,
     Device,
@@ -31,6 +32,8 @@ from oomedic.units import Bytes
 
 Outcome = Literal["starts", "crashes", "unknown"]
 _SHARE: Final = "gpu_memory_utilization"
+_LIMITS: Final = "limit_mm_per_prompt"
+_ENCODER: Final = "encoder"
 _LEAST_KNOWN_FIRST: Final[tuple[ItemName, ...]] = ("activation", "non_torch", "weights")
 _PARTS: Final[tuple[ItemName, ...]] = ("weights", "non_torch", "activation", "cuda_graphs")
 
@@ -68,7 +71,12 @@ def assess(
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
     worst = _by_the_formulas(checkpoint, config, gpu, known)
-    return worst if known.died is None else _judged(worst, settled(worst.checks, known), died=True)
+    if known.died is None or (known.asked == _ENCODER and encoder_is_off(config)):
+        return worst  # where no run died, or without the part that it died of
+    judged = _judged(worst, settled(worst.checks, known), died=True)
+    if known.asked == _ENCODER and _LIMITS in known.changed(config):
+        return judged._replace(outcome="unknown", failed=None)  # nothing tells how large the largest item is
+    return judged
 
 
 def assess_demands(asked: Sequence[Demand], config: EngineConfig, gpu: Gpu | None) -> Assessment:
@@ -172,8 +180,10 @@ def _corrections(demand: Demand, known: Known, device: Device) -> Mapping[ItemNa
 
 def _unexplained(known: Known, available: Figure | None, baseline: EngineConfig) -> Bytes:
     """Return by how much the printed pool is smaller than ours; a pool of a given size tells nothing of the rest."""
-    if known.pool is None or available is None or baseline.integer("kv_cache_memory_bytes"):
+    if available is None or baseline.integer("kv_cache_memory_bytes"):
         return 0
+    if known.pool is None:
+        return max(0, available.value) if known.empty else 0
     return available.value - known.pool.value
 
 
