@@ -10,6 +10,7 @@ from oomedic.kube.json_patch import applied
 from oomedic.live.workload import ContainerLog, LivePod, LiveWorkload, Refused
 from oomedic.live_change import ANNOTATION, chosen, live_change, request, way_back
 from oomedic.live_diagnosis import as_written, diagnose_live, edited_object, runs_an_engine
+from oomedic.live_edit import Whole
 from oomedic.question import Library, Question
 from oomedic.sources.builtin import load
 
@@ -106,7 +107,7 @@ def test_an_object_is_shown_as_a_person_would_have_written_it():
 def change(library):
     (result,) = diagnose_live(live(), Question(), library).results
     found, workloads = edited_object(live(), library.catalogue)
-    return lambda *, spare: live_change(found, (), workloads, chosen(result.plan, ["FIX101"]), spare=spare)
+    return lambda *, spare: live_change(Whole(found, (), workloads), chosen(result.plan, ["FIX101"]), spare=spare)
 
 
 def test_the_change_of_a_live_object_is_one_tested_place(change):

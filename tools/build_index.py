@@ -131,10 +131,10 @@ def config(text: str | Table) -> Table:
 
 
 def read_pages() -> dict[str, Table]:
-    """Return the page of every cause and remedy by its code."""
+    """Return the page of every cause, remedy and slip by its code."""
     found = [
         read_page(path, kind)
-        for folder, kind in (("causes", "cause"), ("remedies", "remedy"))
+        for folder, kind in (("causes", "cause"), ("remedies", "remedy"), ("slips", "slip"))
         for path in sorted((SOURCE / folder).glob("*.py"))
     ]
     return {page["code"]: page for page in sorted(filter(None, found), key=lambda page: page["code"])}

@@ -81,6 +81,13 @@ def per_era(figures: Figures) -> str:
     return "\n".join(lines)
 
 
+def crossed(figures: Figures) -> str:
+    """Return how much of the accuracy is owed to constants that were calibrated on the same sources."""
+    lines = ["| calibrated constants | KV cache, cold |", "|--|--|"]
+    lines += [f"| {name} | {_error(found, counted=True)} |" for name, found in figures["accuracy"]["crossed"].items()]
+    return "\n".join(lines)
+
+
 def _error(found: Mapping[str, Any], *, counted: bool = False) -> str:
     if not found["n"]:
         return ""

@@ -52,7 +52,8 @@ def whole_logs() -> dict[str, Any]:
 def accuracy() -> dict[str, Any]:
     """Return errors per era against what engines printed."""
     found = _run("accuracy.py")
-    return {"figures": _rounded(found["figures"]), "left_out": len(found["left_out"])}
+    crossed = _run("accuracy.py", "--leave-one-source-out")
+    return {"figures": _rounded(found["figures"]), "left_out": len(found["left_out"]), "crossed": _rounded(crossed)}
 
 
 def oracle() -> dict[str, Any]:

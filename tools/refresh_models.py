@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_spelling import hf_config, quantization_config
+from hf_spelling import hf_config, quantization_config, vision_config
 from module_lists import fold
 from toml_text import Json, table
 
@@ -153,8 +153,10 @@ def _row(record: Mapping[str, Any], config: dict[str, Any] | None) -> dict[str, 
 
 
 def _own(config: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checkpoint's own config; a copy that lost its quantisation gets the recorded one back."""
+    """Return the checkpoint's own config; a copy that lost its tower or its quantisation gets the recorded one back."""
     kept = _kept(config)
+    if kept.get("model_type") == "llama4" and "vision_config" not in kept:
+        kept["vision_config"] = vision_config(record)
     quantised = any("quant" in key for key in kept) or "quantization_config" in kept.get("text_config", {})
     if not quantised and record["quantization_config"]:
         kept["quantization_config"] = fold(quantization_config(record))

@@ -123,14 +123,16 @@ class Catalogue:
         Raises:
             UnknownName: ``code-unknown``, with the ``nearest`` codes.
         """
-        pages: Mapping[str, Row] = self._part("pages.json")
-        if code in pages:
-            return pages[code]
         wanted = code.strip().lower()
-        for known, page in pages.items():
-            if wanted in {known.lower(), page["name"]}:
-                return page
-        raise UnknownName("code-unknown", name=code, nearest=_nearest_codes(wanted, pages))
+        page = self._named_pages.get(wanted)
+        if page is None:
+            raise UnknownName("code-unknown", name=code, nearest=_nearest_codes(wanted, self._part("pages.json")))
+        return page
+
+    @cached_property
+    def _named_pages(self) -> Mapping[str, Row]:
+        pages: Mapping[str, Row] = self._part("pages.json")
+        return {page["name"]: page for page in pages.values()} | {code.lower(): page for code, page in pages.items()}
 
     @cached_property
     def _gpus(self) -> GpuTable:

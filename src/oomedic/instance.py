@@ -87,10 +87,15 @@ def instances_of(
     return tuple(found)
 
 
+def resident(workers: int) -> Bytes:
+    """Return the host memory that the server and its workers keep, weights apart."""
+    return _SERVER + _WORKER * workers
+
+
 def large_enough(instance: Instance) -> bool:
     """Tell whether a machine's own memory holds the server and a worker for each card, weights apart."""
     memory = instance.allocatable_memory
-    return memory is None or memory >= _SERVER + _WORKER * instance.gpus
+    return memory is None or memory >= resident(instance.gpus)
 
 
 def cheapest_of_each(instances: Iterable[Instance]) -> tuple[Instance, ...]:

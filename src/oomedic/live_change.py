@@ -6,13 +6,13 @@ from typing import Any, Final, NamedTuple
 
 from oomedic.errors import InputError, UsageError
 from oomedic.kube.json_patch import Operation, escaped, operations
-from oomedic.kube.ownership import Manager, Reference, Tree, managers, reference
+from oomedic.kube.ownership import Manager, Reference, Tree, controller_of, managers, reference
 from oomedic.live.rollout import needs_room
-from oomedic.live_diagnosis import manifest_of
-from oomedic.patches.patching import diff_of, edited_text
+from oomedic.live_diagnosis import BACK, as_written, manifest_of
+from oomedic.live_edit import Whole, edited, names
+from oomedic.patches.patching import diff_of
 from oomedic.planning.plan import Offer, Plan
 from oomedic.remedy import Change
-from oomedic.workloads.workload import Workload
 
 ANNOTATION: Final = "oomedic/change"
 """On the changed object: what was changed, by which remedies, and the operations that take it back."""
@@ -29,7 +29,8 @@ class LiveChange(NamedTuple):
         changes: what the plan calls them, a changed rollout strategy included.
         diff: for people.
         kept_by: tools outside of the cluster that would undo it.
-        created: objects that must be there first, such as a node pool.
+        created: objects that must be there first: a node pool, a changed copy of a ConfigMap.
+        owner: the object whose controller made this one, and would undo the change.
     """
 
     target: Reference
@@ -39,6 +40,7 @@ class LiveChange(NamedTuple):
     diff: str
     kept_by: tuple[Manager, ...] = ()
     created: tuple[Tree, ...] = ()
+    owner: Reference | None = None
 
 
 def chosen(plan: Plan | None, remedies: Iterable[str]) -> Offer:
@@ -47,12 +49,12 @@ def chosen(plan: Plan | None, remedies: Iterable[str]) -> Offer:
     Raises:
         UsageError: ``nothing-to-apply`` or ``remedy-not-offered``.
     """
-    if plan is None or plan.best is None:
-        raise UsageError("nothing-to-apply")
-    offers = (plan.best, *plan.alternatives)
     wanted = tuple(remedies)
+    offers = tuple(each for each in (plan.best, *plan.alternatives) if each is not None) if plan is not None else ()
+    if plan is None or not offers or (plan.best is None and not wanted):
+        raise UsageError("nothing-to-apply")
     if not wanted:
-        return plan.best
+        return offers[0]
     for offer in offers:
         if offer.remedy in wanted and set(wanted) <= {offer.remedy, *(change.remedy for change in offer.changes)}:
             return offer
@@ -61,60 +63,43 @@ def chosen(plan: Plan | None, remedies: Iterable[str]) -> Offer:
     )
 
 
-def live_change(
-    found: Tree, config_maps: tuple[Tree, ...], workloads: tuple[Workload, ...], offer: Offer, *, spare: bool
-) -> LiveChange:
+def live_change(whole: Whole, offer: Offer, *, spare: bool) -> LiveChange:
     """Make the change of an offer.
 
     Args:
-        found: the object that is to be edited.
-        config_maps: those that its pods name.
-        workloads: the engines in the object.
+        whole: the object that is to be edited, and what belongs to it.
         offer: what is to be changed.
         spare: whether the cluster has room for one more pod while the old one holds its GPUs.
 
     Raises:
         InputError: ``edit-refused`` or ``change-elsewhere``: a person must do it.
     """
-    before = manifest_of((found,), config_maps).text
-    workload = next((each for each in workloads if each.supported), workloads[0])
-    after, created = _moved(before, offer) if offer.moves else (edited_text(before, workload, offer.changes), ())
-    old, new = _trees(before), _trees(after)
-    if old[1:] != new[1:]:
-        raise InputError("change-elsewhere", target=workload.unit, what="ConfigMap")
+    found = whole.found
+    made = edited(whole, offer)
+    old, new, texts = as_written(found), made.after, made.texts
     if old == new:
-        raise InputError("change-elsewhere", target=workload.unit, what=_names(offer.changes))
+        raise InputError("change-elsewhere", target=whole.workload.unit, what=names(offer.changes))
     changes = offer.changes
-    if not spare and needs_room(found):
-        changes += (Change("spec.strategy", new[0]["spec"].get("strategy"), _STRATEGY, "FIX404"),)
-        new[0]["spec"]["strategy"] = _STRATEGY
-        after = manifest_of((new[0],)).text
+    if not spare and needs_room(new) and not _still_runs(whole, offer):
+        changes += (Change("spec.strategy", new["spec"].get("strategy"), _STRATEGY, "FIX404"),)
+        new["spec"]["strategy"] = _STRATEGY
+        texts = (texts[0], manifest_of((new,), made.created if made.sources else ()).text)
     target = reference(found)
-    name = f"{target.kind.lower()}/{target.name}.yaml"
     return LiveChange(
         target,
-        operations(old[0], new[0]),
-        operations(new[0], old[0]),
+        operations(old, new),
+        operations(new, old),
         changes,
-        diff_of(before, after, name),
-        managers(found),
-        created,
+        diff_of(*texts, f"{target.kind.lower()}/{target.name}.yaml"),
+        tuple(dict.fromkeys(keeper for each in (found, *made.sources) for keeper in managers(each))),
+        made.created,
+        controller_of(found),
     )
 
 
-def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:
-    """Return the workload on other nodes, and what must be made for that; the way that touches least is taken.
-
-    Raises:
-        InputError: ``change-elsewhere`` where a pool of others would have to be widened, or a node group made.
-    """
-    for move in offer.moves:
-        after = next((each.after for each in move.files if each.before == before), None)
-        made = [tree for each in move.files if each.before is None for tree in _trees(each.after)]
-        changes_others = any(each.before not in {None, before} for each in move.files)
-        if after is not None and not changes_others and "CLUSTER_NAME" not in json.dumps(made):
-            return after, tuple(made)
-    raise InputError("change-elsewhere", target=offer.remedy, what=_names(offer.changes))
+def _still_runs(whole: Whole, offer: Offer) -> bool:
+    """Tell whether the pods that are wanted are there already: those of a revision that is still ready."""
+    return offer.remedy == BACK and whole.former is not None and whole.former.until is None
 
 
 def request(found: Tree, change: LiveChange, moment: str) -> tuple[Operation, ...]:
@@ -178,13 +163,3 @@ def _recorded(found: Tree, text: str | None) -> tuple[Operation, ...]:
 def _annotations(found: Tree) -> Mapping[str, str]:
     annotations: Mapping[str, str] = found["metadata"].get("annotations") or {}
     return annotations
-
-
-def _trees(text: str) -> list[Any]:
-    import yaml  # only where an object is changed
-
-    return list(yaml.load_all(text, yaml.CSafeLoader))
-
-
-def _names(changes: Iterable[Change]) -> str:
-    return ", ".join(change.target for change in changes)

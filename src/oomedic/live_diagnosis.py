@@ -8,10 +8,14 @@ from oomedic.catalogue import Catalogue
 from oomedic.claim import Claim, claim
 from oomedic.finding import Missing
 from oomedic.kube.ownership import Tree, managers, reference
+from oomedic.live.revisions import differences
 from oomedic.live.workload import ContainerLog, LivePod, LiveWorkload, Refused
+from oomedic.models.checkpoint import Checkpoint
 from oomedic.observed.reading import Beside
 from oomedic.pipeline import diagnose_crash
+from oomedic.planning.plan import Offer, Plan
 from oomedic.question import Library, Log, Manifest, Question
+from oomedic.remedy import Change
 from oomedic.result import Report, Result
 from oomedic.understanding import workloads_of
 from oomedic.workloads.workload import Workload
@@ -21,6 +25,10 @@ _OF_THE_SERVER: Final = frozenset(
 )
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _SHOWN_NEIGHBOURS: Final = 5
+BACK: Final = "FIX502"
+SPEC_TEMPLATE: Final = "spec.template"
+"""What the return to an earlier revision changes."""
+WITH_REVISIONS: Final = frozenset(("Deployment", "StatefulSet", "DaemonSet"))
 
 
 def runs_an_engine(pod: Tree, catalogue: Catalogue) -> bool:
@@ -62,7 +70,23 @@ def diagnose_live(live: LiveWorkload, base: Question, library: Library) -> Repor
         told = claim("cluster.pod", pod=pod.name if pod else None, container=log.container if log else None)
         results += (_with_notes(result, live, found, told) for result in report.results)
     assert versions is not None  # noqa: S101 - _lives yields at least one
-    return Report(tuple(_distinct(results)), versions)
+    return Report(tuple(_with_way_back(result, live, found) for result in _distinct(results)), versions)
+
+
+def _with_way_back(result: Result, live: LiveWorkload, found: Tree) -> Result:
+    """Add the return to the revision that ran to the plan, in place of the step that a person would have to take."""
+    former, controller = live.former, controller_among(live.chain)
+    crashes = result.outcome != "starts" or (result.diagnosis is not None and bool(result.diagnosis.findings))
+    if former is None or controller is None or found is not controller or not crashes:
+        return result
+    change = Change(SPEC_TEMPLATE, None, former.number, BACK)
+    step = claim("cluster.back", number=former.number, at=former.at)
+    proof = f"revision {former.number}"
+    offer = Offer(BACK, (change,), "trade-off", (claim("FIX502.cost"),), proof=proof, step=step)
+    plan = result.plan or Plan(None, (), (), None)
+    best = None if plan.best is not None and plan.best.remedy == BACK else plan.best
+    others = tuple(each for each in plan.alternatives if each.remedy != BACK)
+    return result._replace(plan=plan._replace(best=best, alternatives=(*others, offer)))
 
 
 def _lives(live: LiveWorkload, workloads: tuple[Workload, ...]) -> Iterator[tuple[LivePod | None, ContainerLog | None]]:
@@ -90,8 +114,24 @@ def _question(
     beside = [Beside(pod.name if pod else "cluster", text, "objects")] if seen else []
     beside += [Beside(each.where, each.text, each.kind) for each in (pod.printed if pod else ())]
     pools = (manifest_of(live.node_pools),) if live.node_pools else ()
-    before = Question(manifests=(manifest_of((live.working,)),), checkpoint=base.checkpoint) if live.working else None
-    return base._replace(logs=logs, manifests=(manifest, *pools), beside=tuple(beside), before=before)
+    return base._replace(
+        logs=logs, manifests=(manifest, *pools), beside=tuple(beside), before=_how_it_ran(live, base.checkpoint)
+    )
+
+
+def _how_it_ran(live: LiveWorkload, checkpoint: Checkpoint | None) -> Question | None:
+    """Ask about the revision that ran, on the node where it runs."""
+    controller, former = controller_among(live.chain), live.former
+    if former is None or controller is None:
+        return None
+    ran = {**controller, "spec": {**controller["spec"], "template": former.template}}
+    node = [Beside("former", json.dumps(former.node), "objects")] if former.node else []
+    return Question(manifests=(manifest_of((ran,)),), checkpoint=checkpoint, beside=tuple(node))
+
+
+def controller_among(chain: tuple[Tree, ...]) -> Tree | None:
+    """Return the object of which earlier revisions are kept."""
+    return next((each for each in chain if each.get("kind") in WITH_REVISIONS), None)
 
 
 def manifest_of(objects: tuple[Tree, ...], config_maps: tuple[Tree, ...] = ()) -> Manifest:
@@ -116,7 +156,7 @@ def as_written(found: Tree) -> dict[str, Any]:
 
 
 def _with_notes(result: Result, live: LiveWorkload, found: Tree, told: Claim) -> Result:
-    notes = (told, *_ownership(live, found), *_neighbours(live), *live.remarks)
+    notes = (told, *_ownership(live, found), *_neighbours(live), *_history(live), *live.remarks)
     missing = tuple(map(_missing, live.refused))
     diagnosis = result.diagnosis
     if diagnosis is not None:
@@ -138,6 +178,20 @@ def _neighbours(live: LiveWorkload) -> Iterator[Claim]:
         shown = live.neighbours[:_SHOWN_NEIGHBOURS]
         names = shown if len(shown) == len(live.neighbours) else (*shown, "…")
         yield claim("cluster.neighbours", node=reference(live.node).name, names=names)
+
+
+def _history(live: LiveWorkload) -> Iterator[Claim]:
+    """Say with which revision the workload is compared, and what its pods have otherwise beside arguments."""
+    if live.ran_itself_until is not None:
+        yield claim("cluster.ran-itself", at=live.ran_itself_until)
+    former, controller = live.former, controller_among(live.chain)
+    if former is None or controller is None:
+        return
+    if former.until is None:
+        yield claim("cluster.former", number=former.number, at=former.at)
+    else:
+        yield claim("cluster.former-until", number=former.number, at=former.at, until=former.until)
+    yield from differences(former, controller["spec"]["template"])
 
 
 def _missing(refused: Refused) -> Missing:

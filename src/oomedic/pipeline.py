@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from oomedic.placement.node_pool import NodePool
     from oomedic.placement.placing import Placement
 
-__all__ = ["Hub", "Library", "Log", "Manifest", "Question", "diagnose_crash", "inspect_manifests"]
+__all__ = ["Hub", "Library", "Log", "Manifest", "Question", "Shelf", "diagnose_crash", "diagnosed", "inspect_manifests"]
 
 
 def diagnose_crash(question: Question, library: Library) -> Report:
@@ -70,7 +70,7 @@ def _inspected(workload: Workload) -> Result:
 def _judge(question: Question, library: Library, life: Life, before: Evidence | None) -> Result:
     evidence = evidence_of(question, library, life)
     known = causes_for(evidence, library.catalogue)
-    diagnosis = _diagnosed(evidence, known, library.catalogue)
+    diagnosis = diagnosed(evidence, known, library.catalogue)
     plan, patch = None, None
     if before is not None:
         evidence, diagnosis = _compared(evidence, diagnosis, before)
@@ -80,12 +80,12 @@ def _judge(question: Question, library: Library, life: Life, before: Evidence | 
         plan = _with_moves(plan, question, life, library)
         patch = _patch(plan, question.manifests, life.workload, library.catalogue)
     elif question.remedies:
-        plan = wished_plan(evidence, _remedies(question.remedies, library.catalogue), _Shelf(library.catalogue))
+        plan = wished_plan(evidence, remedies_of(question.remedies, library.catalogue), Shelf(library.catalogue))
     result = result_of(evidence, diagnosis, plan, patch)
     return result._replace(placement=_placement(evidence, question, library))
 
 
-def _diagnosed(evidence: Evidence, known: Sequence[Cause], catalogue: Catalogue) -> Diagnosis:
+def diagnosed(evidence: Evidence, known: Sequence[Cause], catalogue: Catalogue) -> Diagnosis:
     """Ask the causes; where nothing has run yet, the engine's own refusals come before a lack of memory."""
     found = diagnose(evidence, known)
     if evidence.events:
@@ -106,7 +106,7 @@ def _with_moves(plan: Plan, question: Question, life: Life, library: Library) ->
         return plan
     from oomedic.moving import with_moves  # only where another machine is offered for a manifest
 
-    return with_moves(plan, life.workload, question.manifests, _Shelf(library.catalogue).instances())
+    return with_moves(plan, life.workload, question.manifests, Shelf(library.catalogue).instances())
 
 
 def _placement(evidence: Evidence, question: Question, library: Library) -> "Placement | None":
@@ -117,7 +117,7 @@ def _placement(evidence: Evidence, question: Question, library: Library) -> "Pla
         return None
     from oomedic.placement.placing import placement_of  # only where something says where the pod may run
 
-    return placement_of(evidence, question.manifests, _Shelf(library.catalogue).instances())
+    return placement_of(evidence, question.manifests, Shelf(library.catalogue).instances())
 
 
 def _how_it_worked(question: Question, library: Library) -> Evidence | None:
@@ -155,10 +155,11 @@ def causes_for(evidence: Evidence, catalogue: Catalogue) -> tuple[Cause, ...]:
 
 def _plan(evidence: Evidence, finding: Finding, known: Iterable[Cause], catalogue: Catalogue) -> Plan:
     cause = next(each for each in known if each.code == finding.code)
-    return make_plan(evidence, finding, cause, _remedies(cause.helps, catalogue), _Shelf(catalogue))
+    return make_plan(evidence, finding, cause, remedies_of(cause.helps, catalogue), Shelf(catalogue))
 
 
-def _remedies(codes: Iterable[str], catalogue: Catalogue) -> tuple[Remedy, ...]:
+def remedies_of(codes: Iterable[str], catalogue: Catalogue) -> tuple[Remedy, ...]:
+    """Return the remedies of some codes, in their order; what is no remedy is passed over."""
     modules = {page["code"]: page["module"] for page in map(catalogue.page, catalogue.codes())}
     return remedy_files.load([modules[code] for code in codes if code in modules])
 
@@ -178,10 +179,11 @@ def _patch(
     return manifest_patch(texts, workload, plan.best.changes, catalogue.arguments)
 
 
-class _Shelf:
+class Shelf:
     """What remedies may look up, from the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
+        """Take the catalogue."""
         self._catalogue = catalogue
 
     def variants_of(self, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:

@@ -106,9 +106,8 @@ def nvidia_smi(plane):
 
 @pytest.fixture
 def make(plane, namespace, tmp_path, engine_port):
-    """Make a crash-looping Deployment on a node of its own with one GPU."""
+    """Make a Deployment, crash-looping unless it is to be ready, on a node of its own with one GPU or more."""
     node = f"one-gpu-{namespace}"
-    plane.create(gpu_node(node, CARD, instance_type="workstation", gpus=1))
     (tmp_path / "previous").write_text(as_container_log(PREVIOUS), encoding="utf-8")
     (tmp_path / "current").write_text(as_container_log("INFO GPU KV cache size: 111,456 tokens"), encoding="utf-8")
     plane.create(
@@ -116,10 +115,14 @@ def make(plane, namespace, tmp_path, engine_port):
         ports_of_namespace(namespace, engine_port),
     )
 
-    def made(args=ARGS, annotations=CRASHES, **spec):
-        selector = {"kubernetes.io/hostname": node}
-        plane.create(deployment("qwen", namespace, args, annotations, nodeSelector=selector, **spec))
-        eventually(lambda: plane.crash_looping(namespace))
+    def made(args=ARGS, annotations=CRASHES, *, ready=False, gpus_of_node=1, mounts=None, **spec):
+        plane.create(gpu_node(node, CARD, instance_type="workstation", gpus=gpus_of_node))
+        engine = deployment("qwen", namespace, args, annotations, nodeSelector={"kubernetes.io/hostname": node}, **spec)
+        if mounts:
+            listed = [{"name": name, "mountPath": path} for name, path in mounts.items()]
+            engine["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = listed
+        plane.create(engine)
+        eventually(lambda: plane.is_ready(namespace) if ready else plane.crash_looping(namespace))
         return namespace
 
     yield made

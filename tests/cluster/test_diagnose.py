@@ -109,7 +109,7 @@ OF_OTHER_KINDS = sorted(
     rule
     for rule in RULES
     if rule[0] in {"batch", "leaderworkerset.x-k8s.io", "serving.kserve.io", "ray.io"}
-    or rule[1] in {"statefulsets", "daemonsets", "pods/exec", "pods/proxy", "runtimeclasses"}
+    or rule[1] in {"statefulsets", "daemonsets", "controllerrevisions", "pods/exec", "pods/proxy", "runtimeclasses"}
 )
 
 
@@ -153,6 +153,18 @@ def test_acting_as_somebody_else_is_judged_by_their_rights(oomedic, crashing):
     status, _, err = oomedic("diagnose", "deploy/qwen", "-n", crashing, "--as", "nobody")
     assert status == 3
     assert "You may not get deployments" in err
+
+
+def test_a_kind_of_which_nothing_is_known_is_looked_up(oomedic, namespace):
+    # by its short name, and by a group that oomedic does not know
+    status, _, err = oomedic("diagnose", "cj.batch/nothing", "-n", namespace)
+    assert (status, "The cluster has no CronJob nothing" in err) == (3, True), err
+    status, _, err = oomedic("diagnose", "ds/nothing", "-n", namespace)
+    assert (status, "The cluster has no DaemonSet nothing" in err) == (3, True), err
+    status, _, err = oomedic("diagnose", "limits/nothing", "-n", namespace)
+    assert (status, "The cluster has no LimitRange nothing" in err) == (3, True), err
+    status, _, err = oomedic("diagnose", "unicorns/nothing", "-n", namespace)
+    assert (status, 'knows no kind "unicorns"' in err) == (2, True), err
 
 
 def test_an_object_that_is_not_there_is_said_in_one_sentence(oomedic, namespace):

@@ -156,6 +156,84 @@ def test_a_fix_that_is_killed_leaves_the_old_or_the_new_spec(plane, make, oomedi
     assert plane.spec(namespace) == before
 
 
+class AfterTheChange:
+    """Make a fault of some of the requests that follow the change."""
+
+    def __init__(self, fault, wanted=lambda _method, _path: True, number=10**6):
+        self._fault, self._wanted, self._left, self._changed = fault, wanted, number, False
+
+    def __call__(self, method, path):
+        if method == "PATCH" and "dryRun" not in path:
+            self._changed = True
+            return None
+        if not self._changed or self._left <= 0 or not self._wanted(method, path):
+            return None
+        self._left -= 1
+        return self._fault
+
+
+def test_a_cluster_that_is_silent_for_a_while_during_the_watch_is_waited_for(plane, oomedic, make):
+    namespace = make()
+    with faulty(plane.server, AfterTheChange(Fault(cut=True), number=3)) as server:
+        status, out, err = oomedic(*FIX, namespace, server=server)
+    assert (status, json.loads(out)["results"][0]["verdict"]["state"]) == (0, "healthy"), err
+    assert "the cluster does not answer" in err
+
+
+def test_a_cluster_that_stays_silent_during_the_watch_leaves_a_change_that_can_be_undone(plane, oomedic, make):
+    namespace = make()
+    before = plane.spec(namespace)
+    words = ("fix", "deploy/qwen", "--apply", "--soak", "1s", "--timeout", "3s", "-o", "json", "-n", namespace)
+    with faulty(plane.server, AfterTheChange(Fault(cut=True))) as server:
+        status, out, err = oomedic(*words, server=server)
+    assert (status, out) == (3, "")
+    assert "The cluster can no longer be watched: the change stays." in err
+    assert arguments(plane, namespace)[1] == f"--max-model-len={LENGTH}"
+    assert oomedic("undo", "deploy/qwen", "-n", namespace)[0] == 0
+    assert plane.spec(namespace) == before
+
+
+def test_a_permission_that_is_lost_during_the_watch_is_named_and_the_change_stays_whole(plane, oomedic, make):
+    namespace = make()
+    lost = AfterTheChange(Fault(403), lambda method, path: method == "GET" and "/pods?" in path)
+    with faulty(plane.server, lost) as server:
+        status, out, err = oomedic(*FIX, namespace, server=server)
+    assert (status, out) == (3, "")
+    assert 'apiGroups: [""], resources: ["pods"], verbs: ["list"]' in err
+    assert "The cluster can no longer be watched: the change stays." in err
+    assert arguments(plane, namespace)[1] == f"--max-model-len={LENGTH}"
+    assert oomedic("undo", "deploy/qwen", "-n", namespace)[0] == 0
+
+
+def test_a_slow_server_is_waited_for(plane, oomedic, make):
+    namespace = make()
+    with faulty(plane.server, lambda *_: Fault(before=lambda: time.sleep(0.3))) as server:
+        status, out, err = oomedic(*DIAGNOSE, namespace, server=server)
+    assert (status, json.loads(out)["results"][0]["diagnosis"]["findings"][0]["code"]) == (1, "OOM401"), err
+
+
+def test_a_server_that_is_too_slow_is_said_in_one_message(plane, oomedic, make):
+    namespace = make()
+    judge = lambda _, path: Fault(before=lambda: time.sleep(3)) if path.startswith("/apis/apps") else None  # noqa: E731
+    with faulty(plane.server, judge) as server:
+        status, out, err = oomedic(*DIAGNOSE, namespace, "--request-timeout", "1s", server=server)
+    assert (status, out) == (3, "")
+    assert "did not answer within 1 second" in err
+
+
+def test_a_change_to_which_no_answer_comes_in_time_is_said_to_be_unknown(plane, oomedic, make):
+    namespace = make()
+    before = plane.spec(namespace)
+    with faulty(plane.server, of_patches(Fault(before=lambda: time.sleep(4)))) as server:
+        status, out, err = oomedic(*FIX, namespace, "--request-timeout", "2s", server=server)
+    assert (status, out) == (3, "")
+    assert "it is not known whether it was" in err
+    time.sleep(3)  # the proxy hands the request on, late
+    assert arguments(plane, namespace)[1] == f"--max-model-len={LENGTH}"
+    assert oomedic("undo", "deploy/qwen", "-n", namespace)[0] == 0
+    assert plane.spec(namespace) == before
+
+
 def test_an_interrupted_watch_says_that_the_cluster_is_left_as_it_is(plane, make):
     # the pod of the change never gets ready: the watch would go on
     namespace = make(annotations={"oomedic.test/crashes-with": "--max-model-len=180000", "oomedic.test/waits": "yes"})

@@ -165,3 +165,16 @@ def test_an_engine_is_found_again_among_several():
     assert values_of(edited, 1)["max_model_len"] == 4096
     with pytest.raises(InputError, match="not-found"):
         edit_files(files, decode.workload._replace(unit="Pod/other#engine"), "max_model_len", 1, TABLE)
+
+
+def test_a_word_behind_a_variable_is_removed_as_it_was_added():
+    program = "vllm serve org/m --max-model-len ${LEN}\n# no more\n"
+    lines = "".join(f"        {line}\n" for line in program.splitlines())
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: e\n"
+        "    env: [{name: LEN, value: '8192'}]\n    command: [sh, -c]\n    args:\n    - |\n" + lines
+    )
+    files = {"f.yaml": text}
+    added = edit_files(files, reading_of(files, 0).workload, "enforce_eager", value=True, table=TABLE)
+    assert "${LEN} --enforce-eager\n" in added["f.yaml"]
+    assert edit_files(added, reading_of(added, 0).workload, "enforce_eager", None, TABLE) == files

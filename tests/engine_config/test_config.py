@@ -260,3 +260,11 @@ def test_replacing_a_setting_leaves_the_others_and_the_original_alone():
     assert isinstance(after, EngineConfig)
     assert (before.value("max_num_seqs"), after.value("max_num_seqs")) == (64, 8)
     assert {name for name in after.settings if after.settings[name] != before.settings[name]} == {"max_num_seqs"}
+
+
+@pytest.mark.parametrize(("version", "tokens", "seqs"), [("0.13.0", 2048, 256), ("0.33.0", 2048, 256)])
+def test_a_gb10_has_the_defaults_of_a_small_card(version, tokens, seqs):
+    # NVML does not tell the memory of integrated parts, so that releases before 0.33 took it for none
+    gb10 = CATALOGUE.gpu("GB10")
+    found = configure(EngineArgs({}), ModelFacts(max_model_len=32768), gb10, rules_at(parse_version(version), ROWS))
+    assert (found.value("max_num_batched_tokens"), found.value("max_num_seqs")) == (tokens, seqs)

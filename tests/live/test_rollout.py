@@ -1,6 +1,6 @@
 import pytest
 
-from oomedic.live.rollout import Look, is_new, needs_room, progress
+from oomedic.live.rollout import Look, is_new, needs_room, progress, stuck
 
 
 def deployment(args=("--max-model-len=8192",), replicas=1, **spec):
@@ -96,3 +96,38 @@ def test_a_deployment_needs_room_where_no_old_pod_may_end_first(replicas, strate
 
 def test_other_kinds_replace_their_pods_in_place():
     assert not needs_room({"kind": "StatefulSet", "spec": {"replicas": 1}})
+
+
+def test_a_pod_with_another_config_file_is_an_old_one():
+    wanted, running = deployment(), pod()
+    volume = {"name": "config", "configMap": {"name": "tuning-1", "defaultMode": 420}}
+    wanted["spec"]["template"]["spec"]["volumes"] = [volume]
+    running["spec"]["volumes"] = [{**volume, "configMap": {"name": "tuning"}}]
+    assert not is_new(running, wanted)
+    # beside the token of the service account, which the server adds
+    running["spec"]["volumes"] = [volume, {"name": "kube-api-access-x", "projected": {}}]
+    assert is_new(running, wanted)
+
+
+OLD, FAILING = ["--max-model-len=32768"], {"exit_code": 1, "waiting": "CrashLoopBackOff"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "number"),
+    [
+        ("StatefulSet", {}, 1),
+        ("StatefulSet", {"podManagementPolicy": "Parallel"}, 0),
+        ("StatefulSet", {"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"}}, 1),
+        ("StatefulSet", {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}}, 0),
+        ("DaemonSet", {"updateStrategy": {"type": "RollingUpdate"}}, 0),
+        ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, 1),
+        ("Deployment", {}, 0),
+    ],
+)
+def test_a_failing_old_pod_that_no_controller_replaces_is_stuck(kind, spec, number):
+    found = {**deployment(**spec), "kind": kind}
+    old = pod(OLD, **FAILING)
+    old["metadata"]["name"] = "qwen-0"
+    assert len(stuck(found, [old])) == number
+    assert stuck(found, [pod(OLD, ready=True)]) == (), "one that serves is left to its controller"
+    assert stuck(found, [pod(**FAILING)]) == (), "one with the change is watched"

@@ -8,7 +8,8 @@ from oomedic.arguments.given import EngineArgs, Given
 from oomedic.engine.config import ModelFacts, configure
 from oomedic.engine.rules import releases, rules_at
 from oomedic.gathering.known_models import resolve
-from oomedic.memory.demand import counted, demands, non_torch, request_of, workspace
+from oomedic.memory.demand import counted, demands, non_torch, plan_rules, request_of, workspace
+from oomedic.memory.kv_plan import plan
 from oomedic.sources.builtin import load
 from oomedic.units import GIB
 from oomedic.version import parse_version
@@ -127,3 +128,35 @@ def test_windows_keep_the_tokens_of_the_batches_in_flight_since_0_26(version, gi
     found = config(version, max_num_batched_tokens=2048, **given)
     assert request_of(found, 8192).in_flight == in_flight
     assert request_of(found, 8192).length == 8192
+
+
+GATED_DELTA = resolve("Qwen/Qwen3.6-27B", CATALOGUE).checkpoint
+MAMBA = resolve("ibm-granite/granite-4.0-h-small", CATALOGUE).checkpoint
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "given", "mode"),
+    [
+        (GATED_DELTA, "0.26.0", {}, "none"),  # "keep it opt-in for now": hybrids cache no prefixes unless asked to
+        (GATED_DELTA, "0.27.1", {}, "none"),
+        (GATED_DELTA, "0.27.1", {"enable_prefix_caching": True}, "align"),
+        (GATED_DELTA, "0.28.0", {}, "align"),
+        (GATED_DELTA, "0.28.0", {"enable_prefix_caching": False}, "none"),
+        (GATED_DELTA, "0.13.0", {"enable_prefix_caching": True}, "none"),  # its class cannot, so it is switched off
+        (GATED_DELTA, "0.15.0", {"enable_prefix_caching": True}, "align"),
+        (MAMBA, "0.27.1", {"enable_prefix_caching": True}, "all"),
+        (MAMBA, "0.28.0", {}, "align"),
+        (MAMBA, "0.28.0", {"mamba_cache_mode": "all"}, "all"),
+    ],
+)
+def test_what_prefix_caching_keeps_of_a_state_depends_on_release_and_class(model, version, given, mode):
+    (demand,) = of(version, model, **given)
+    assert {spec.mode for spec in demand.cut.layers if spec.kind == "state"} == {mode}
+
+
+def test_a_hybrid_of_0_27_holds_as_many_requests_as_it_printed():
+    # Qwen3.6-27B on 2 x A100, 44.73 GiB: 1,869 blocks; a request of 65,536 tokens takes 84 and one for each of 3 groups
+    (demand,) = of("0.27.1", GATED_DELTA, tensor_parallel_size=2, max_model_len=65536)
+    settings = config("0.27.1", tensor_parallel_size=2, max_model_len=65536)
+    planned = plan(demand.cut, round(44.73 * GIB), request_of(settings, 65536), plan_rules(settings))
+    assert (planned.blocks, planned.tokens, round(planned.max_concurrency, 2)) == (1869, 1407894, 21.48)

@@ -83,6 +83,28 @@ def test_nvfp4_keeps_an_fp8_scale_per_16_weights():
     assert size(block) == 4096 * 1024 // 2 + 4096 * 1024 // 16 + 2 * 4
 
 
+def test_nvfp4_scales_fill_whole_tiles_on_cards_that_compute_in_it():
+    block = {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16}
+    odd = Linear("odd", 928, (100,))  # 58 columns of scales become 60, 100 rows become 128
+    hopper, blackwell = (scheme(block, capability=each).kind_of(NAME) for each in ((9, 0), (12, 0)))
+    assert hopper.linear(odd)[1] == 100 * 58
+    assert blackwell.linear(odd)[1] == 128 * 60
+
+
+def test_nvfp4_experts_without_a_gate_are_widened_to_whole_tiles():
+    # Nemotron-3-Nano over 2 ranks: 928 columns become 1024
+    block = {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16}
+    experts = Experts("experts", 128, 2688, 928, gated=False)
+    stored = scheme(block, capability=(12, 0)).kind_of(NAME).experts(experts)
+    assert stored[:4] == tuple(128 * each for each in (1024 * 1344, 2688 * 512, 1024 * 168, 2688 * 64))
+
+
+def test_a_block_without_any_list_leaves_towers_alone():
+    assert not scheme({"quant_method": "fp8", "weight_block_size": [128, 128]}).towers
+    assert scheme({"quant_method": "fp8", "modules_to_not_convert": ["lm_head"]}).towers
+    assert scheme({}, argument="fp8").towers
+
+
 @pytest.mark.parametrize(
     ("release", "width", "hidden"),
     [({"mxfp4_multiples": {"9": [128, 256]}}, 2944, 3072), ({"mxfp4_multiples": {"9": [64, 1]}}, 2880, 2880)],

@@ -67,3 +67,9 @@ def test_groups_of_pods_have_as_many_as_there_are_pipeline_stages():
 def test_other_frameworks_are_declined(framework):
     found = engine(values(framework))
     assert (found.supported, found.engine) == (False, framework)
+
+
+def test_a_switch_that_was_added_is_removed_without_a_trace():
+    added = edited(values(), "enforce_eager", value=True)
+    assert added != values()
+    assert edited(added, "enforce_eager", None) == values()

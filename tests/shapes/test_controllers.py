@@ -113,7 +113,8 @@ class _NoAliases(yaml.SafeDumper):
 
 
 def test_the_same_kind_of_another_group_is_another_thing():
-    assert read(manifest("Deployment", TEMPLATE, "example.com/v1")) == ()
+    (found,) = read(manifest("Deployment", TEMPLATE, "example.com/v1"))
+    assert (found.unit, found.strategy) == ("Deployment/chat#engine", None)
 
 
 def test_an_engine_without_a_name_is_named_by_its_index():

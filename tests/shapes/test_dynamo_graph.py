@@ -61,3 +61,17 @@ def test_components_of_the_newer_version_hold_whole_pods():
 
 def test_a_service_that_runs_something_else_is_no_engine():
     assert engines(GRAPH.replace("dynamo.vllm", "dynamo.planner")) == []
+
+
+def test_a_component_gets_shared_memory_and_devices_from_the_operator():
+    text = BETA.replace(
+        "      podTemplate:\n        spec:\n          containers:\n            - name: main\n              command",
+        "      sharedMemorySize: 64Gi\n"
+        "      device: {resources: {nvidia.com/gpu: '4'}, nodeSelector: {gpu: 'on'}}\n"
+        "      podTemplate:\n        spec:\n          containers:\n            - name: main\n              command",
+    ).replace('              resources: {limits: {nvidia.com/gpu: "1"}}\n', "")
+    found = engine(text)
+    assert (found.shm.size, found.gpus_per_pod, found.node_selector) == ("64Gi", 4, {"gpu": "on"})
+    assert engine(BETA).shm.size == "8Gi"
+    assert not engine(text.replace("64Gi", "'0'")).shm.mounted
+    assert "nvidia.com/gpu: '2'" in with_devices(text, 2)

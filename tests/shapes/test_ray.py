@@ -80,3 +80,26 @@ def test_devices_of_head_and_workers_are_counted_together(number):
     text = sample("24-aibrix-rayclusterfleet.yaml")
     workers = "replicas: 1\n          rayStart"
     assert engine(text.replace(workers, workers.replace("1", str(number)))).gpus_total == 1 + number
+
+
+@pytest.mark.parametrize(("sizes", "pods"), [("{}", 1), ("{tensor_parallel_size: 4, pipeline_parallel_size: 2}", 2)])
+def test_a_replica_of_a_model_has_as_many_pods_as_its_ranks_need(sizes, pods):
+    """The cluster offers 2 pods of 4 GPUs."""
+    assert engine(service(LLM + f"      engine_kwargs: {sizes}\n")).group_size == pods
+
+
+def test_what_the_program_in_a_config_map_never_mentions_is_no_argument():
+    program = "a = EngineArgs(model=os.environ['MODEL_ID'], max_model_len=int(os.getenv('MAX_MODEL_LEN', '1')))"
+    variables = "{MODEL_ID: org/m, MAX_MODEL_LEN: '8192', GPU_MEMORY_UTILIZATION: '0.9'}"
+    config = f"applications:\n- import_path: my_app:deployment\n  runtime_env: {{env_vars: {variables}}}\n"
+    mounted = service(config).replace(
+        "resources: {limits: {nvidia.com/gpu: 4}}}",
+        "resources: {limits: {nvidia.com/gpu: 4}},"
+        " volumeMounts: [{name: s, mountPath: /home/ray/my_app.py, subPath: my_app.py}]}\n"
+        "            volumes: [{name: s, configMap: {name: script}}]",
+    )
+    script = f'apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: script}}\ndata: {{my_app.py: "{program}"}}\n---\n'
+    found = engine(script + mounted)
+    assert given(found) == {"model": "org/m", "max_model_len": 8192}
+    assert found.dead_variables == ("GPU_MEMORY_UTILIZATION",)
+    assert "GPU_MEMORY_UTILIZATION" not in engine(mounted).dead_variables

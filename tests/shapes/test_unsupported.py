@@ -46,10 +46,10 @@ def test_a_file_without_an_engine_is_no_error(text):
     assert read_workloads(text, "f.yaml", TABLE) == ()
 
 
-def test_every_module_is_a_shape_and_what_is_not_read_yet_is_asked_last():
+def test_every_module_is_a_shape_and_the_one_without_a_kind_is_asked_last():
     names = [module.name for module in pkgutil.iter_modules(shapes.__path__)]
     assert {shape.__name__ for shape in known_shapes()} == {f"oomedic.shapes.{name}" for name in names}
-    assert list(known_shapes())[-1] is importlib.import_module("oomedic.shapes.unsupported")
+    assert list(known_shapes())[-1] is importlib.import_module("oomedic.shapes.pod_templates")
     for shape in known_shapes():
         assert shape.__doc__
         assert callable(shape.recognises)

@@ -170,13 +170,16 @@ def _without_span(line: Line, leaf: ScalarNode, part: tuple[int, int], texts: tu
     """Yield the ways to cut words out of a text: with the blank before them, or with the one behind them."""
     first, last = part
     end = line.words[last]
-    if line.words[first - 1].origin == end.origin:
-        before = line.words[first - 1]
-        spans = [(before.span, end.span), (before.reference or before.span, end.reference or end.span)]
+    before = line.words[first - 1]
+    own = before.span if before.origin == end.origin else before.reference
+    if own is not None:
+        spans = [(own, end.span), (before.reference or own, end.reference or end.span)]
         cuts = [(left[1], right[1]) for left, right in spans if left and right]
-    else:
+    elif last + 1 < len(line.words):
         start, after = line.words[first], line.words[last + 1]
         cuts = [(start.span[0], after.span[0])] if start.span and after.span and after.origin == end.origin else []
+    else:
+        cuts = []
     yield from (_inside(line, leaf, (left, right, ""), texts) for left, right in cuts if left < right)
 
 

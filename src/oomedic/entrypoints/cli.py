@@ -28,6 +28,7 @@ _COMMANDS = {
     "undo": "oomedic.entrypoints.commands.undo",
     "inspect": "oomedic.entrypoints.commands.inspect",
     "patch": "oomedic.entrypoints.commands.patch",
+    "lint": "oomedic.entrypoints.commands.lint",
     "explain": "oomedic.entrypoints.commands.explain",
     "list": "oomedic.entrypoints.commands.catalogue",
 }

@@ -196,6 +196,18 @@ def _patch(parser: argparse.ArgumentParser) -> None:
     _common(parser, ("diff", "jsonpatch", "strategic", "kustomize", "helm-set"))
 
 
+def _lint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="+", metavar="PATH", help="manifests, or folders of them; - reads standard input")
+    parser.add_argument("--hub", action="store_true", help="ask the hub for the config of a model that is not known")
+    parser.add_argument("--baseline", metavar="FILE", help="do not count the findings that this file holds")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings that there are now to this file")
+    _engine(parser)
+    _common(parser, ("text", "json", "sarif", "github", "junit"))
+    parser.add_argument(
+        "--fail-on", choices=_CONFIDENCES, default="likely", help="the least sure finding that gives status 1"
+    )
+
+
 def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", help="OOM401, FIX101, or a name such as kv-cache-too-small")
     _common(parser)
@@ -225,6 +237,9 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-n", "--namespace", metavar="NAMESPACE", help="the target's namespace")
     group.add_argument("--context", metavar="NAME", help="the kubeconfig's context")
     group.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig")
+    group.add_argument(
+        "--request-timeout", default="30s", metavar="TIME", help="how long the API server may take for one answer (30s)"
+    )
     group.add_argument("--as", dest="as_user", metavar="USER", help="act as this user")
     group.add_argument("--as-group", action="append", default=[], metavar="GROUP", help="and as a member of this group")
 
@@ -242,7 +257,7 @@ def _fix(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remedy", action="append", default=[], metavar="FIX…", help="this change, not the first one")
     parser.add_argument("--apply", action="store_true", help="change the object; without it nothing is changed")
     parser.add_argument("--no-rollback", action="store_true", help="leave a change that does not help as it is")
-    parser.add_argument("--force-owner", action="store_true", help="even if Helm, Argo CD or Flux keeps the object")
+    parser.add_argument("--force-owner", action="store_true", help="even if Helm, Argo CD, Flux or an owner keeps it")
     _watch(parser)
     _cluster(parser)
     _engine(parser)
@@ -325,6 +340,11 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         "change manifests so that their engines start",
         "FILE… [--remedy FIX…] [-o FORM | --in-place] [options]",
         _patch,
+    ),
+    "lint": (
+        "judge manifests before they ship, on every GPU that their pods could get",
+        "PATH… [--gpu NAME,…] [-o FORM] [--fail-on certain|likely|possible|never] [options]",
+        _lint,
     ),
     "explain": ("explain a cause or a remedy", "", _explain),
     "list": ("list what oomedic knows", "", _list),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from oomedic.claim import Claim, claim
 from oomedic.errors import ClusterError
 from oomedic.kube.ownership import Reference, Tree, reference
-from oomedic.live.rollout import Look, Progress, Verdict, is_new, progress
+from oomedic.live.rollout import Look, Progress, Verdict, is_new, progress, stuck
 from oomedic.live.workload import is_ready
 from oomedic.live_diagnosis import diagnose_live
 from oomedic.logs.signatures import Signatures
@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from oomedic.sources.cluster.serving import Served
 
 _PAUSE_S: Final = 1.0
+_LISTEN_S: Final = 5.0
+_GRACE_S: Final = 60.0
 _PORT: Final = 8000
 _PASSING: Final = frozenset(("cluster-unreachable", "cluster-slow", "cluster-faulty"))
 """A rollout takes minutes, in which an API server may restart."""
 _KV_SIZE: Final = ("kv_cache_size", "gpu_blocks")
+
+
+Seen = tuple[Tree, tuple[Tree, ...], tuple[str, ...]]
+"""A workload, its pods, and what is said of those without a node."""
 
 
 class Watching(NamedTuple):
@@ -35,12 +41,14 @@ class Watching(NamedTuple):
         soak_s: how long they must stay so.
         predicted: KV tokens of the plan, None where it has none.
         has_pools: whether Karpenter could bring a node.
+        frees: whether failing pods that no controller replaces are deleted, so that the change reaches them.
     """
 
     timeout_s: float
     soak_s: float
     predicted: int | None = None
     has_pools: bool = False
+    frees: bool = False
 
 
 class Ended(NamedTuple):
@@ -60,6 +68,8 @@ class Follower:
         self._phrases = phrases
         self._quiet = quiet
         self._said = ""
+        self._heard = 0.0
+        self._freed: set[str] = set()
 
     def say(self, what: Claim) -> None:
         """Say how it stands, each state once."""
@@ -78,26 +88,75 @@ class Follower:
         started = time.monotonic()
         while True:
             elapsed = time.monotonic() - started
-            try:
-                found, pods, messages = self._cluster.look(target)
-            except ClusterError as error:
-                if error.slug not in _PASSING or elapsed > watching.timeout_s:
-                    raise
-                self.say(claim("progress.unseen", reason=str(error.parameters.get("reason"))))
-                time.sleep(_PAUSE_S)
-                continue
-            stands = progress(Look(found, pods, messages, elapsed, watching.has_pools))
-            self._report(stands, elapsed)
-            if stands.crashed is not None:
-                return self._crashed(stands.crashed, found)
-            if stands.verdict is not None:
-                return Ended(stands.verdict)
-            if stands.is_ready:
-                pod = next(pod for pod in pods if is_ready(pod) and is_new(pod, found))
-                return Ended(self._validated(pod, workload, watching, stands))
-            if elapsed > watching.timeout_s:
-                return Ended(Verdict("timeout", (claim("rollout.timeout", seconds=round(watching.timeout_s)),)))
+            seen = self._look(target, until=started + watching.timeout_s)
+            if seen is not None:
+                ended = self._judged(seen, workload, watching, elapsed)
+                if ended is not None:
+                    return ended
+                if elapsed > watching.timeout_s:
+                    return Ended(Verdict("timeout", (claim("rollout.timeout", seconds=round(watching.timeout_s)),)))
             time.sleep(_PAUSE_S)
+
+    def _look(self, target: Reference, *, until: float) -> Seen | None:
+        """Look once; None where the API server has a moment's trouble.
+
+        Raises:
+            ClusterError: when it has not answered ``until`` then, and at once for what does not pass by itself.
+        """
+        try:
+            return self._cluster.look(target)
+        except ClusterError as error:
+            if error.slug not in _PASSING or time.monotonic() > until:
+                raise
+            self.say(claim("progress.unseen", reason=_reason(error)))
+            return None
+
+    def _judged(self, seen: Seen, workload: Workload | None, watching: Watching, elapsed: float) -> Ended | None:
+        """Return how it ended, None while it goes on."""
+        found, pods, messages = seen
+        stands = progress(Look(found, pods, messages, elapsed, watching.has_pools))
+        self._report(stands, elapsed)
+        if watching.frees:
+            self._free(found, pods)
+        if stands.crashed is not None:
+            return self._crashed(stands.crashed, found)
+        if stands.verdict is not None:
+            return Ended(stands.verdict)
+        new = [pod for pod in pods if is_new(pod, found)]
+        if stands.is_ready:
+            return Ended(self._validated(next(filter(is_ready, new)), workload, watching, stands))
+        if workload is not None and new and time.monotonic() - self._heard > _LISTEN_S:
+            self._heard = time.monotonic()
+            self._listen(new[0], workload.container, watching.predicted)
+        return None
+
+    def _free(self, found: Tree, pods: tuple[Tree, ...]) -> None:
+        """Delete the old pods that would keep the change from ever arriving, each once."""
+        for pod in stuck(found, pods):
+            metadata = pod["metadata"]
+            if metadata["uid"] in self._freed:
+                continue
+            self.say(claim("progress.freeing", pod=metadata["name"]))
+            try:
+                self._cluster.delete(reference(pod), metadata["uid"])
+            except ClusterError as error:
+                if error.slug not in _PASSING:
+                    raise
+            else:
+                self._freed.add(metadata["uid"])
+
+    def _listen(self, pod: Tree, container: str, predicted: int | None) -> None:
+        """Say how far the engine is, and how large its cache came out, as soon as its log does."""
+        if not any("running" in (each.get("state") or {}) for each in pod["status"].get("containerStatuses") or ()):
+            return
+        log = self._cluster.log(pod, container)
+        events = list(Signatures(self._known.catalogue.signatures()).read([log])) if log else []
+        phases = [event.phase for event in events if event.phase not in {None, "other"}]
+        said = self._kv(log, predicted)
+        if said:
+            self.say(said[0])
+        elif phases:
+            self.say(claim("progress.phase", phase=phases[-1]))
 
     def _report(self, stands: Progress, elapsed: float) -> None:
         seconds = int(elapsed) // 5 * 5
@@ -149,14 +208,27 @@ class Follower:
         ends, before = time.monotonic() + seconds, _restarts(pod)
         while (left := ends - time.monotonic()) > 0:
             time.sleep(min(_PAUSE_S, left))
-            _, pods, _ = self._cluster.look(reference(pod))
-            restarts = _restarts(pods[0]) - before
-            if restarts > 0 or not is_ready(pods[0]):
+            try:
+                seen = self._look(reference(pod), until=ends + _GRACE_S)
+            except ClusterError as error:
+                if error.slug != "cluster-no-such-object":
+                    raise
+                because.append(claim("rollout.pod-gone", pod=reference(pod).name))
+                return Verdict("crashes", tuple(because))
+            if seen is None:
+                continue
+            now = seen[0]
+            restarts = _restarts(now) - before
+            if restarts > 0 or not is_ready(now):
                 because.append(claim("rollout.restarted", restarts=restarts, seconds=round(seconds)))
                 return Verdict("crashes", tuple(because))
         if seconds:
             because.append(claim("rollout.soaked", seconds=round(seconds)))
         return Verdict("healthy", tuple(because))
+
+
+def _reason(error: ClusterError) -> str:
+    return str(error.parameters.get("reason") or f"{error.parameters.get('seconds')} s")
 
 
 def _answers(served: "Served") -> list[Claim]:

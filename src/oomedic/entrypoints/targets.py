@@ -40,8 +40,8 @@ def kind_and_name(word: str) -> tuple[str, str]:
     return (kind, name) if slash else ("pod", kind)
 
 
-def seconds(text: str | None) -> int | None:
-    """Read a time such as 30m.
+def seconds(text: str | None, option: str = "--since") -> int | None:
+    """Read a time such as 30m that an option was given.
 
     Raises:
         UsageError: ``option-unreadable``.
@@ -50,7 +50,7 @@ def seconds(text: str | None) -> int | None:
         return None
     number, unit = text[:-1], text[-1]
     if not number.isdigit() or unit not in _UNITS:
-        raise UsageError("option-unreadable", option="--since", text=text, command="diagnose")
+        raise UsageError("option-unreadable", option=option, text=text, command="diagnose")
     return int(number) * _UNITS[unit]
 
 

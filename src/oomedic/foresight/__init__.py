@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.foresight.card import beyond_the_card
+from oomedic.foresight.host import host_memory_short, shared_memory_short
 from oomedic.foresight.limits import limits_in_conflict
 from oomedic.foresight.parallelism import too_few_gpus
+from oomedic.foresight.probes import probe_before_ready
+from oomedic.foresight.rollout import Room, no_spare_gpu
 from oomedic.foresight.words import words_that_are_refused
 from oomedic.search.formats import Format
 
-__all__ = ["refusals"]
+__all__ = ["Room", "hazards", "refusals"]
 
 
 def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding, ...]:
@@ -28,4 +31,17 @@ def refusals(evidence: Evidence, formats: Mapping[str, Format]) -> tuple[Finding
         *too_few_gpus(evidence),
         *limits_in_conflict(evidence),
         *beyond_the_card(evidence, formats),
+    )
+
+
+def hazards(evidence: Evidence, room: Room) -> tuple[Finding, ...]:
+    """Return what Kubernetes would do to a start that the GPU's memory allows.
+
+    ``room`` is what the node pools let the pod have.
+    """
+    return (
+        *host_memory_short(evidence),
+        *shared_memory_short(evidence),
+        *probe_before_ready(evidence),
+        *no_spare_gpu(evidence, room),
     )

@@ -21,7 +21,7 @@ from oomedic.gpu import Gpu
 from oomedic.logs.phases import got_past_loading
 from oomedic.logs.signatures import Event
 from oomedic.memory.assessment import Assessment, assess, calibrate, widened
-from oomedic.memory.known import Known
+from oomedic.memory.known import NOTHING_KNOWN, Known
 from oomedic.models.checkpoint import Checkpoint, cache_facts, derived_max_model_len
 from oomedic.models.quantization import method_of, quantization_block
 from oomedic.workloads.workload import Workload
@@ -259,7 +259,7 @@ def _known(printed: Known, options: EngineOptions, config: EngineConfig) -> Know
     if options.weights is not None:
         share = options.weights
         weights = Figure(share.value // ranks, share.low // ranks, share.high // ranks, share.origin, share.where)
-    anything = any(value is not None for value in printed) or weights is not None
+    anything = printed != NOTHING_KNOWN or weights is not None or options.kv_cache_memory is not None
     return printed._replace(
         total=options.gpu_memory or printed.total,
         weights=weights,

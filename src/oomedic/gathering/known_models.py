@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple
 
 from oomedic.catalogue import Catalogue, Model
 from oomedic.models.checkpoint import Checkpoint
+from oomedic.models.names import is_extension_of, split_name
 from oomedic.models.quantization import method_of, quantization_block
 from oomedic.models.storage_words import quantization_of
 
@@ -38,7 +39,6 @@ def resolve(name: str, catalogue: Catalogue, quantization: str | None = None) ->
     stored = _stored(name, catalogue)
     if stored is not None:
         return stored
-    from oomedic.models.names import is_extension_of  # ids that are right need none of it
 
     nearest = catalogue.nearest_models(name)
     for candidate in nearest:
@@ -56,7 +56,7 @@ def _stores_so(model: Model, quantization: str | None) -> bool:
 def _stored(name: str, catalogue: Catalogue) -> Resolved | None:
     """Take a known model in the form that the name says its weights have."""
     found = catalogue.stored_in(name)
-    form = quantization_of(found.how) if found else None
+    form = quantization_of(found.how, split_name(name)[0]) if found else None
     if found is None or form is None:
         return None
     base = checkpoint_of(found.model)

@@ -13,7 +13,7 @@ class KubeObject(NamedTuple):
     Attributes:
         node: the object itself.
         name: ``metadata.name``, or ``metadata.generateName``.
-        document: the number of its document in the file, ``item`` its number in a List.
+        document: the number of its document in the file, ``item`` its number in a List or a Template.
         file: the text that it stands in.
         title: how an edit path names it: ``Kind/name``, or ``values``.
         rendered: whether a tool puts it together, so that it stands nowhere as a whole.
@@ -54,19 +54,31 @@ class KubeObject(NamedTuple):
 
 
 def objects_of(file: YamlFile) -> Iterator[KubeObject]:
-    """Return every object of a file; the items of a List stand for themselves."""
+    """Return every object of a file; the items of a List, and the objects of OpenShift's Template, are their own."""
     for number, document in enumerate(file.documents):
         if not isinstance(document, MappingNode):
             continue
-        kind, listed = text_of(get(document, "kind")) or "", get(document, "items")
-        if kind.endswith("List") and listed is not None:
-            item_kind = kind.removesuffix("List")
+        kind = text_of(get(document, "kind")) or ""
+        listed = get(document, list_key(kind) or "")
+        if listed is not None:
+            item_kind = kind.removesuffix("List") if kind.endswith("List") else ""
             version = text_of(get(document, "apiVersion")) or ""
             for index, item in enumerate(items(listed)):
                 if isinstance(item, MappingNode):
                     yield object_at(item, file, (number, index), (item_kind, version if item_kind else ""))
         else:
             yield object_at(document, file, (number, None))
+
+
+def list_key(kind: str) -> str | None:
+    """Return the key under which an object of a kind holds other objects, None for one that is an object itself.
+
+    >>> list_key("List"), list_key("PodList"), list_key("Template"), list_key("Pod")
+    ('items', 'items', 'objects', None)
+    """
+    if kind.endswith("List"):
+        return "items"
+    return "objects" if kind == "Template" else None
 
 
 def object_at(

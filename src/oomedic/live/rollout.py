@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from oomedic.claim import Claim, claim
 from oomedic.kube.ownership import Tree
-from oomedic.live.workload import has_crashed, is_ready, is_unscheduled
+from oomedic.live.workload import has_crashed, is_failing, is_ready, is_unscheduled
 
 State = Literal[
     "healthy",
@@ -36,6 +36,8 @@ _MISMATCH: Final = re.compile(
 )
 _RESTARTS: Final = 2
 _COMPARED: Final = ("image", "command", "args")
+_CONTAINED: Final = ("env", "envFrom")
+"""Lists to which admission may add."""
 
 
 class Verdict(NamedTuple):
@@ -93,13 +95,15 @@ def progress(look: Look) -> Progress:
 
 
 def is_new(pod: Tree, found: Tree) -> bool:
-    """Tell whether a pod runs what the workload now says: image, command, arguments, variables, limits, node."""
+    """Tell whether a pod runs what the workload now says: image, command, arguments, variables, limits, files, node."""
     template = pod_template(found)
     if template is None:
         return True
     running = {each["name"]: each for each in pod.get("spec", {}).get("containers") or ()}
     spec = template.get("spec") or {}
     if (spec.get("nodeSelector") or {}) != (pod["spec"].get("nodeSelector") or {}):
+        return False
+    if any(volume not in (pod["spec"].get("volumes") or ()) for volume in spec.get("volumes") or ()):
         return False
     return all(_runs(running.get(each["name"]), each) for each in spec.get("containers") or ())
 
@@ -110,6 +114,41 @@ def pod_template(found: Tree) -> Mapping[str, Any] | None:
     return template if isinstance(template, Mapping) and "containers" in (template.get("spec") or {}) else None
 
 
+def leaves_failing_pods(found: Tree) -> bool:
+    """Tell whether nothing replaces a failing pod by one of a new revision.
+
+    A StatefulSet waits for each pod to be ready before it goes on, also for one that it would replace by the change
+    (kubernetes/kubernetes#67250); with ``OnDelete`` no controller replaces a pod at all.
+    """
+    spec = found.get("spec") or {}
+    if found.get("kind") == "StatefulSet" and spec.get("podManagementPolicy") != "Parallel":
+        return True
+    by_hand = (spec.get("updateStrategy") or {}).get("type") == "OnDelete"
+    return by_hand and found.get("kind") in {"StatefulSet", "DaemonSet"}
+
+
+def stuck(found: Tree, pods: Iterable[Tree]) -> tuple[Tree, ...]:
+    """Return the failing old pods that a change never reaches: they have to be deleted."""
+    if not leaves_failing_pods(found):
+        return ()
+    update = (found.get("spec") or {}).get("updateStrategy") or {}
+    first = (update.get("rollingUpdate") or {}).get("partition") or 0
+    return tuple(
+        pod
+        for pod in pods
+        if is_failing(pod)
+        and "deletionTimestamp" not in pod["metadata"]
+        and not is_new(pod, found)
+        and _ordinal(pod) >= first
+    )
+
+
+def _ordinal(pod: Tree) -> int:
+    """Return the number of a pod of a StatefulSet: those below its partition keep what they run."""
+    number = pod["metadata"]["name"].rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
+
+
 def _runs(running: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:
     if running is None:
         return False
@@ -117,9 +156,8 @@ def _runs(running: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:
         return False
     limits = (wanted.get("resources") or {}).get("limits") or {}
     have = (running.get("resources") or {}).get("limits") or {}
-    variables = running.get("env") or []
     return all(have.get(key) == limit for key, limit in limits.items()) and all(
-        each in variables for each in wanted.get("env") or ()
+        each in (running.get(field) or ()) for field in _CONTAINED for each in wanted.get(field) or ()
     )
 
 

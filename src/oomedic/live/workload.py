@@ -57,6 +57,26 @@ class LivePod(NamedTuple):
         return str(self.found["metadata"]["name"])
 
 
+class Former(NamedTuple):
+    """An earlier revision that is known to have run.
+
+    Attributes:
+        number: as ``kubectl rollout history`` counts.
+        at: when it was made.
+        template: its pod template.
+        until: until when its pods were ready, None where they are at this moment.
+        pod: one that is ready.
+        node: where that one runs.
+    """
+
+    number: int
+    at: str
+    template: Tree
+    until: str | None = None
+    pod: Tree | None = None
+    node: Tree | None = None
+
+
 class LiveWorkload(NamedTuple):
     """One workload.
 
@@ -68,7 +88,8 @@ class LiveWorkload(NamedTuple):
         neighbours: other pods with GPUs on that node, ``namespace/name``.
         node_pools: Karpenter's.
         refused: what could not be seen.
-        working: the workload as an earlier revision has it whose pods are ready at this moment.
+        former: the last revision before this one that is known to have run.
+        ran_itself_until: until when a Deployment was available, where that was this revision already.
         remarks: what else a person should know of the collection.
     """
 
@@ -79,7 +100,8 @@ class LiveWorkload(NamedTuple):
     neighbours: tuple[str, ...] = ()
     node_pools: tuple[Tree, ...] = ()
     refused: tuple[Refused, ...] = ()
-    working: Tree | None = None
+    former: Former | None = None
+    ran_itself_until: str | None = None
     remarks: tuple[Claim, ...] = ()
 
     @property
@@ -123,20 +145,6 @@ def logged_lives(pod: Tree) -> Iterator[tuple[str, bool]]:
         state = status.get("state") or {}
         if "running" in state or "terminated" in state:
             yield status["name"], False
-
-
-def working_revision(found: Tree, revisions: Iterable[Tree], failing: Iterable[Tree]) -> Tree | None:
-    """Return a Deployment as an earlier revision has it whose pods are ready, None when no other revision's are.
-
-    A rollout whose new pods crash keeps the old ones: what they run is known to work.
-    """
-    crashed = {owner["uid"] for pod in failing for owner in pod["metadata"].get("ownerReferences") or ()}
-    for revision in revisions:
-        owners = {owner["uid"] for owner in revision["metadata"].get("ownerReferences") or ()}
-        ready = (revision.get("status") or {}).get("readyReplicas", 0)
-        if ready and found["metadata"].get("uid") in owners and revision["metadata"]["uid"] not in crashed:
-            return {**found, "spec": {**found["spec"], "template": revision["spec"]["template"]}}
-    return None
 
 
 def config_maps_named(pod: Tree) -> tuple[str, ...]:

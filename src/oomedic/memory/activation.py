@@ -5,14 +5,26 @@ forward pass of max_num_batched_tokens tokens without attention, then logits and
 max_num_batched_tokens) rows. torch.compile frees as it goes, so a pass costs about its largest layer.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from oomedic.engine.config import EngineConfig
+from oomedic.memory.encoder_items import EncoderBatch, encoder_batch, takes_text_only, tower_config
 from oomedic.models.checkpoint import Checkpoint
-from oomedic.models.hf_config import Config, first, need, nested, number
+from oomedic.models.hf_config import Config, first, need, number, ratio
 from oomedic.units import Bytes
 
 _ELEMENT: Final = 2
+_GENERATING: Final = frozenset(("generate", "transcription", "draft"))
+_CONVERSIONS: Final = frozenset(("embed", "classify", "reward", "mm_encoder_only"))
+_EMBEDDING_NAME: Final = re.compile(r"(?<![a-z])embed", re.IGNORECASE)
+_POOLING: Final = ("ForTextEncoding", "Classification", "ForRewardModeling", "Model")
+"""How architectures end that vLLM takes for pooling models (vllm/config/model.py _SUFFIX_TO_DEFAULTS)."""
+_CHATTING: Final = ("ChatModel", "LMHeadModel")
+_GATED_TOWERS: Final = frozenset(("qwen2_5_vl", "pixtral"))
+"""Towers whose MLP has a gate."""
+_UNROTATED_TOWERS: Final = frozenset(("clip_vision_model", "siglip_vision_model", "intern_vit_6b", "idefics3_vision"))
+"""Towers with learned positions, which need not copy queries and keys to rotate them."""
 _MLA_CONTEXT: Final = 65536
 """Tokens of context that an MLA prefill workspace holds at most (VLLM's chunked prefill workspace)."""
 
@@ -27,13 +39,45 @@ class Peak(NamedTuple):
 
 
 def activation_peak(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
-    """Return the largest of the parts; bands are those of the audited start-ups (benchmarks/accuracy.py)."""
-    parts = [forward(checkpoint, config), sampler(checkpoint, config)]
-    if checkpoint.is_multimodal and not encoder_is_off(config):
+    """Return the largest of the parts; bands are those of the audited start-ups (benchmarks/accuracy.py).
+
+    What the encoder made of its items stays while the language model and its sampler run.
+    """
+    profiles_encoder = _profiles_encoder(checkpoint, config)
+    held = encodings(checkpoint, config) if profiles_encoder else 0
+    parts = [_beside(held, part) for part in (forward(checkpoint, config), sampler(checkpoint, config))]
+    if profiles_encoder:
         parts.append(encoder(checkpoint, config))
-    if config.runner == "V2" and config.rules.runner_v2.get("copies_embedding") and not config.flag("enforce_eager"):
+    if _copies_embedding(checkpoint, config):
         parts.append(compilation(checkpoint, config))
     return max(parts, key=lambda part: part.size)
+
+
+def _profiles_encoder(checkpoint: Checkpoint, config: EngineConfig) -> bool:
+    """Tell whether the profile run feeds the encoder; the second runner does so since 0.27 only."""
+    if not checkpoint.is_multimodal or config.flag("skip_mm_profiling") or takes_text_only(checkpoint, config):
+        return False
+    return config.runner != "V2" or bool(config.rules.runner_v2.get("profiles_encoder", True))
+
+
+def _copies_embedding(checkpoint: Checkpoint, config: EngineConfig) -> bool:
+    """Tell whether compiling copies the embedding: not where it stands before the graph, as with images."""
+    copies = config.runner == "V2" and config.rules.runner_v2.get("copies_embedding")
+    return bool(copies) and not config.flag("enforce_eager") and not checkpoint.is_multimodal
+
+
+def _beside(held: Bytes, part: Peak) -> Peak:
+    return Peak(part.part, part.size + held, part.low + held, part.high + held)
+
+
+def encodings(checkpoint: Checkpoint, config: EngineConfig) -> Bytes:
+    """Return the embeddings that the profile run keeps, a row of hidden_size for each level that feeds the text."""
+    batch = encoder_batch(checkpoint, config)
+    if batch is None:
+        return 0
+    levels = tower_config(checkpoint).get("deepstack_visual_indexes")
+    rows = 1 + (len(levels) if isinstance(levels, list | tuple) else 0)
+    return batch.kept * number(checkpoint.text, "hidden_size", default=0) * rows * _ELEMENT
 
 
 def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
@@ -57,13 +101,32 @@ def _widest(text: Config, usual: int) -> int:
 
 
 def sampler(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
-    """Return logits, their sorted copy and probabilities for all dummy rows: about 38 bytes per row and entry."""
+    """Return logits, their sorted copy and probabilities for all dummy rows: about 38 bytes per row and entry.
+
+    A pooling model has no sampler.
+    """
+    if pools(checkpoint, config):
+        return Peak("sampler", 0, 0, 0)
     rows = min(config.integer("max_num_seqs"), config.integer("max_num_batched_tokens")) * (1 + speculative(config))
     vocabulary = number(checkpoint.text, "vocab_size", default=0)
     table = config.rules.runner_v2 if config.runner == "V2" else config.rules.counted
     per_entry = float(table.get("sampler_bytes", 38))
     size = round(rows * vocabulary * per_entry)
     return Peak("sampler", size, size // 3, round(size * 1.15))
+
+
+def pools(checkpoint: Checkpoint, config: EngineConfig) -> bool:
+    """Tell whether the model makes vectors, classes or scores, and no text (vllm/config/model.py get_runner_type).
+
+    The engine looks for modules.json of Sentence Transformers beside the config; here the name tells it.
+    """
+    asked = config.value("runner") or config.value("task")
+    if asked and asked != "auto":
+        return asked not in _GENERATING
+    if config.value("convert") in _CONVERSIONS or _EMBEDDING_NAME.search(checkpoint.id):
+        return True
+    architecture = checkpoint.architecture or ""
+    return architecture.endswith(_POOLING) and not architecture.endswith(_CHATTING)
 
 
 def compilation(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
@@ -77,13 +140,17 @@ def compilation(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
 
 
 def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
-    """Return a rough peak of the encoder: activations and cached embeddings of the largest items.
+    """Return the peak of the encoder while it works on the largest items that the profile run gives it.
 
-    The items of a batch hold together at least max_num_batched_tokens embeddings; the encoder's own activations are of
-    the order of four of its layers' inputs. The band is wide: no config tells the largest item.
+    A tower is not compiled, so that a block costs all that it names. Where the items are not known, a rough figure
+    stands: four of the MLP's widths for each of four patches that make up a token of a batch.
     """
+    tower = tower_config(checkpoint)
+    batch = encoder_batch(checkpoint, config)
+    if batch is not None and _width(tower):
+        size = batch.item.patches * _items_of_a_rank(batch, config) * _live_bytes(tower, config)
+        return Peak("encoder", size, size * 2 // 3, size * 3 // 2)
     tokens = config.integer("max_num_batched_tokens")
-    tower = nested(checkpoint.config, "vision_config", "vit_config", "audio_config")
     usual = 4 * number(tower, "hidden_size", "embed_dim", default=1024)
     inner = number(tower, "intermediate_size", default=usual)
     patches = _images_of_all_requests(checkpoint, tower, config) or 4 * max(tokens, 2048)
@@ -91,12 +158,35 @@ def encoder(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     return Peak("encoder", size, size // 4, size * 4)
 
 
-def encoder_is_off(config: EngineConfig) -> bool:
-    """Tell whether no prompt may have an image, a video or a sound, so that nothing runs through the encoder."""
-    limits = config.value("limit_mm_per_prompt")
-    if not isinstance(limits, dict) or not (limits.keys() >= {"image", "video"} or "audio" in limits):
-        return False
-    return all(limit == 0 for limit in limits.values())
+def _width(tower: Config) -> int:
+    return number(tower, "embed_dim", "hidden_size", default=0)
+
+
+def _items_of_a_rank(batch: EncoderBatch, config: EngineConfig) -> int:
+    """Return how many items one rank works on: all of them, unless each rank has its own (mm_encoder_tp_mode data)."""
+    if config.value("mm_encoder_tp_mode") != "data":
+        return batch.items
+    return -(-batch.items // config.tensor_parallel_size)
+
+
+def _live_bytes(tower: Config, config: EngineConfig) -> Bytes:
+    """Return what a tower holds for each patch: its pixels, and the larger of attention and MLP of one block.
+
+    Tensors that Python still has names for, as in qwen2_5_vl.py Qwen2_5_VisionAttention.forward: the input, its
+    positions, its norm and the projected output are whole on each rank; queries, keys and values, the copy of the first
+    two, their rotation and what attention made of them are split.
+    """
+    width = _width(tower)
+    inner = number(tower, "intermediate_size", default=round(width * ratio(tower, "mlp_ratio", default=4.0)))
+    heads = number(tower, "num_attention_heads", "num_heads", default=1)
+    split = config.value("mm_encoder_tp_mode") != "data" and heads % config.tensor_parallel_size == 0
+    ranks = config.tensor_parallel_size if split else 1
+    kind = str(tower.get("model_type"))
+    attention = 3 * width + 4 * width // ranks if kind in _UNROTATED_TOWERS else 4 * width + 8 * width // ranks
+    feed_forward = 4 * width + (3 if kind in _GATED_TOWERS else 2) * inner // ranks
+    frames = number(tower, "temporal_patch_size", default=1)
+    pixels = 3 * frames * number(tower, "patch_size", "spatial_patch_size", default=14) ** 2
+    return _ELEMENT * (max(attention, feed_forward) + pixels)
 
 
 def _images_of_all_requests(checkpoint: Checkpoint, tower: Config, config: EngineConfig) -> int:

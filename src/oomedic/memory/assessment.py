@@ -10,7 +10,6 @@ from typing import Final, Literal, NamedTuple
 from oomedic.engine.config import EngineConfig
 from oomedic.figure import Figure, between, exactly
 from oomedic.gpu import Gpu
-from oomedic.memory.activation import encoder_is_off
 from oomedic.memory.budget import (
     Budget,
     Device,
@@ -23,6 +22,7 @@ from oomedic.memory.budget import (
 )
 from oomedic.memory.checks import Certainty, certainty, checks_of, first_failure, settled, tightest
 from oomedic.memory.demand import Demand, batch_bytes, counted, demands, plan_rules, request_of
+from oomedic.memory.encoder_items import takes_text_only
 from oomedic.memory.known import NOTHING_KNOWN, Check, Known
 from oomedic.memory.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
 from oomedic.memory.printed_cache import plan_of, sharpened
@@ -71,8 +71,9 @@ def assess(
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
     worst = _by_the_formulas(checkpoint, config, gpu, known)
-    if known.died is None or (known.asked == _ENCODER and encoder_is_off(config)):
-        return worst  # where no run died, or without the part that it died of
+    without = known.asked == _ENCODER and checkpoint is not None and takes_text_only(checkpoint, config)
+    if known.died is None or without:
+        return worst  # no run died, or it did of a part that is not there any more
     judged = _judged(worst, settled(worst.checks, known), died=True)
     if known.asked == _ENCODER and _LIMITS in known.changed(config):
         return judged._replace(outcome="unknown", failed=None)  # nothing tells how large the largest item is

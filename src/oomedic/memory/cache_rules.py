@@ -1,7 +1,7 @@
 """What one engine was told, under a release's [cache] table: the settings of its cache and the rules of its plan."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from oomedic.memory.attention import CacheSettings
 from oomedic.memory.kv_plan import PlanRules
@@ -10,6 +10,11 @@ from oomedic.models.quantization.scheme import DTYPE_BYTES
 
 Table = Mapping[str, Any]
 
+_CACHES_EACH_STATE: Final = frozenset(
+    ("bamba", "falcon_h1", "falcon_mamba", "granitemoehybrid", "jamba", "mamba", "mamba2", "nemotron_h", "zamba2")
+)
+"""Model types whose class supports a cached state for each block (SupportsMambaPrefixCaching)."""
+
 
 class CacheUse(NamedTuple):
     """What one engine's configuration says about its cache.
@@ -17,7 +22,7 @@ class CacheUse(NamedTuple):
     ``model_type`` and ``sparse`` are the model's: its type, and whether its attention has a sparse indexer.
     ``block_size`` is None unless it was given; ``model_bytes`` is the size of the model's dtype; ``capability`` the
     major one. ``prefix_caching`` tells whether states are cached for prefixes too, which costs a hybrid model pages.
-    ``speculative`` is num_speculative_tokens.
+    ``state_mode`` is mamba_cache_mode where it was given, ``speculative`` num_speculative_tokens.
     """
 
     model_type: str
@@ -30,6 +35,7 @@ class CacheUse(NamedTuple):
     max_model_len: int = 0
     prefix_caching: bool = False
     hybrid_manager: bool = True
+    state_mode: str | None = None
     speculative: int = 0
 
 
@@ -114,4 +120,9 @@ def _states(cache: Table, use: CacheUse) -> Literal["paged", "outside", "refused
 
 
 def _state_mode(cache: Table, use: CacheUse) -> str:
-    return str(cache.get("cached_state_mode", "align")) if use.prefix_caching else "none"
+    """Return mamba_cache_mode as vllm/model_executor/models/config.py MambaModelConfig sets it."""
+    if not use.prefix_caching:
+        return "none"
+    if use.model_type not in _CACHES_EACH_STATE:
+        return str(cache.get("other_state_mode", "align"))
+    return use.state_mode or str(cache.get("cached_state_mode", "align"))

@@ -16,6 +16,7 @@ from oomedic.memory.activation import Peak, activation_peak, sampler, speculativ
 from oomedic.memory.attention import CacheSettings, Request, layer_specs
 from oomedic.memory.cache_rules import CacheUse
 from oomedic.memory.drafts import draft_of
+from oomedic.memory.encoder_items import drops_towers
 from oomedic.memory.graphs import graph_memory
 from oomedic.memory.kv_plan import Layout, PlanRules, layout
 from oomedic.memory.loaded import beside_weights
@@ -69,7 +70,7 @@ def demands(
     if checkpoint is None:
         nothing = Stage(0, 0, is_first=True, is_last=True)
         return (Demand(nothing, None, None, None, _eager(config), workspace(config), None, None),)
-    stack = stack_of(checkpoint.config, shard_of(config))
+    stack = stack_of(checkpoint.config, shard_of(checkpoint, config))
     layers = len(stack.layers) if stack else 1
     parts = _stages(layers, config) if stack else (_whole(),)
     loaded = [each.weights for each in weighed] or [weights(checkpoint, config, gpu, stack, stage) for stage in parts]
@@ -79,13 +80,14 @@ def demands(
     )
 
 
-def shard_of(config: EngineConfig) -> Shard:
+def shard_of(checkpoint: Checkpoint, config: EngineConfig) -> Shard:
     """Return how one rank's share is cut."""
     return Shard(
         config.tensor_parallel_size,
         config.data_parallel_size,
         config.flag("enable_expert_parallel"),
         whole_encoder=config.value("mm_encoder_tp_mode") == "data",
+        no_encoder=drops_towers(checkpoint, config),
         release=config.rules.weights,
     )
 
@@ -140,8 +142,14 @@ def _cache_use(config: EngineConfig) -> CacheUse:
         max_model_len=config.max_model_len or 0,
         prefix_caching=bool(config.rules.defaults.get("hybrid_prefix_caching") if cached is None else cached),
         hybrid_manager=not config.flag("disable_hybrid_kv_cache_manager"),
+        state_mode=_state_mode(config),
         speculative=speculative(config),
     )
+
+
+def _state_mode(config: EngineConfig) -> str | None:
+    asked = config.value("mamba_cache_mode")
+    return str(asked) if asked and asked != "none" else None
 
 
 def non_torch(config: EngineConfig) -> Figure:
@@ -208,7 +216,7 @@ def weights(
     whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
     beside = beside_weights(checkpoint, config, stack, scheme, stage)
-    draft = draft_of(checkpoint, config, stack, shard_of(config)) if stage.is_last else None
+    draft = draft_of(checkpoint, config, stack, shard_of(checkpoint, config)) if stage.is_last else None
     if draft is not None:
         beside += stage_weights(draft.stack, scheme, draft.stage, whole_segments=whole).allocated
     figure = _with_band(found.allocated + beside, f"{checkpoint.where}:{checkpoint.id}")
@@ -266,7 +274,7 @@ def _cut(
 ) -> Layout | None:
     if stack is None:
         return None
-    draft = draft_of(checkpoint, config, stack, shard_of(config)) if stage.is_last else None
+    draft = draft_of(checkpoint, config, stack, shard_of(checkpoint, config)) if stage.is_last else None
     held = (*stack.layers[stage.start : stage.end], *(draft.layers if draft else ()))
     layers = [cache for layer in held for cache in _caches(layer, config)]
     settings = cache_settings(checkpoint, config, gpu)

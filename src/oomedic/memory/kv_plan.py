@@ -3,13 +3,16 @@
 Mirrors vllm/v1/core/kv_cache_utils.py, whose rules changed with the releases (``data/engines``).
 """
 
+from collections import Counter
 from typing import NamedTuple
 
-from oomedic.memory.attention import Request, pages
+from oomedic.memory.attention import CacheSpec, Request, pages
 from oomedic.memory.kv_layout import Group, Layout, PlanRules, layout
 from oomedic.units import Bytes
 
 __all__ = ["Group", "KvPlan", "Layout", "PlanRules", "blocks_per_request", "layout", "longest", "needed_bytes", "plan"]
+
+_Shares = tuple[tuple[CacheSpec, Bytes], ...]
 
 
 class KvPlan(NamedTuple):
@@ -48,7 +51,7 @@ def plan(
         concurrency,
         needed,
         longest(cut, usable, request, rules),
-        _fits(cut, usable, request, rules),
+        _fits(cut, usable, request, rules, _shares(cut, rules)),
     )
 
 
@@ -61,33 +64,45 @@ def blocks_per_request(cut: Layout, request: Request) -> int:
 
 def needed_bytes(cut: Layout, request: Request, rules: PlanRules) -> Bytes:
     """Return the bytes that the engine says one request needs, by its own release's rule."""
-    if rules.need in {"tokens", "each-layer"}:
-        return sum(pages(spec, request) * spec.page for spec in cut.asked or cut.layers)
-    if cut.uniform:
-        return sum(pages(spec, request) * spec.page for spec in cut.layers)
-    block = cut.reckoned_per_block or cut.bytes_per_block
-    asked = cut.groups[:1] if rules.need == "first-group" else cut.groups
-    return block * sum(pages(group.spec, request) for group in asked)
+    return _needed(_shares(cut, rules), request)
 
 
 def longest(cut: Layout, usable: Bytes, request: Request, rules: PlanRules) -> int:
     """Return the longest request up to ``request.length`` that fits, 0 when none does (vLLM's own binary search)."""
-    if not _fits(cut, usable, request._replace(length=1), rules):
+    shares = _shares(cut, rules)
+    if not _fits(cut, usable, request._replace(length=1), rules, shares):
         return 0
     low, high, best = 1, request.length, 1
     while low <= high:
         middle = (low + high) // 2
-        if _fits(cut, usable, request._replace(length=middle), rules):
+        if _fits(cut, usable, request._replace(length=middle), rules, shares):
             best, low = middle, middle + 1
         else:
             high = middle - 1
     return best
 
 
-def _fits(cut: Layout, usable: Bytes, request: Request, rules: PlanRules) -> bool:
+def _shares(cut: Layout, rules: PlanRules) -> _Shares:
+    """Return the kinds of layers that a request is held against, and what a page of all layers of a kind costs.
+
+    Most layers of a model are alike, and the search for the longest request asks a score of times.
+    """
+    if rules.need in {"tokens", "each-layer"} or cut.uniform:
+        layers = cut.layers if rules.need not in {"tokens", "each-layer"} else cut.asked or cut.layers
+        return tuple((spec, spec.page * number) for spec, number in Counter(layers).items())
+    block = cut.reckoned_per_block or cut.bytes_per_block
+    asked = cut.groups[:1] if rules.need == "first-group" else cut.groups
+    return tuple((group.spec, block) for group in asked)
+
+
+def _needed(shares: _Shares, request: Request) -> Bytes:
+    return sum(pages(spec, request) * cost for spec, cost in shares)
+
+
+def _fits(cut: Layout, usable: Bytes, request: Request, rules: PlanRules, shares: _Shares) -> bool:
     if rules.need == "tokens":
         return request.length <= max(usable, 0) // cut.bytes_per_block * cut.layers[0].block_size
-    return needed_bytes(cut, request, rules) <= usable
+    return _needed(shares, request) <= usable
 
 
 def _tokens(cut: Layout, blocks: int, concurrency: float, request: Request, rules: PlanRules) -> int:

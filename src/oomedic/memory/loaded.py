@@ -8,6 +8,7 @@ from typing import Final
 
 from oomedic.engine.config import EngineConfig
 from oomedic.memory.allocator import counted
+from oomedic.memory.encoder_items import drops_towers
 from oomedic.memory.weights import Stage
 from oomedic.models.architectures import Stack
 from oomedic.models.checkpoint import Checkpoint
@@ -102,6 +103,8 @@ def _deepstack(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> 
 
     One row of hidden_size for each token of a batch and each of the layers (vllm/model_executor/models/qwen3_vl.py).
     """
+    if drops_towers(checkpoint, config):
+        return 0
     indexes = nested(checkpoint.config, "vision_config").get("deepstack_visual_indexes")
     levels = len(indexes) if isinstance(indexes, list | tuple) else 0
     row = number(checkpoint.text, "hidden_size", default=0) * scheme.element_bytes

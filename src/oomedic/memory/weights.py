@@ -12,6 +12,7 @@ from oomedic.memory.allocator import counted
 from oomedic.models.architectures import Stack
 from oomedic.models.modules import Buffer, Experts, Linear, Module
 from oomedic.models.quantization import Scheme
+from oomedic.models.quantization.integers import PackedIntegers
 from oomedic.models.quantization.scheme import DTYPE_BYTES, Kind, Sizes, plain_experts, plain_linear
 from oomedic.units import Bytes
 
@@ -19,7 +20,10 @@ _Kinds = tuple[Kind | None, ...]
 
 
 class Weights(NamedTuple):
-    """Bytes on one rank: ``parameters`` and ``buffers`` as tensors, ``allocated`` as torch counts both together."""
+    """Bytes on one rank: ``parameters`` and ``buffers`` as tensors are loaded into.
+
+    ``allocated`` is what torch counts for both together, once weights were brought into the form of their kernels.
+    """
 
     parameters: Bytes
     buffers: Bytes
@@ -156,5 +160,6 @@ def _share(modules: tuple[Module, ...], kinds: _Kinds, scheme: Scheme) -> _Share
             buffers += sum(sizes)
         else:
             parameters += sum(sizes)
-        tensors += sizes
+        kept = kind.after_loading() if isinstance(kind, PackedIntegers) else kind
+        tensors += sizes if kept is kind else module_sizes(module, kept, scheme.element_bytes)
     return _Share(parameters, buffers, tuple(tensors))

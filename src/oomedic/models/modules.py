@@ -21,7 +21,8 @@ NEWEST: Final[Mapping[str, Any]] = MappingProxyType({})
 class Shard(NamedTuple):
     """How one rank's share is cut: ``expert_parallel`` keeps whole experts on a rank.
 
-    ``whole_encoder`` when encoders are not split (mm_encoder_tp_mode "data"). ``release`` holds what the model
+    ``whole_encoder`` when encoders are not split (mm_encoder_tp_mode "data"), ``no_encoder`` when they are left out
+    because the model shall take text only. ``release`` holds what the model
     classes of an older release do differently from the newest: the table [weights] of data/engines.
     """
 
@@ -29,6 +30,7 @@ class Shard(NamedTuple):
     data_parallel_size: int = 1
     expert_parallel: bool = False
     whole_encoder: bool = False
+    no_encoder: bool = False
     release: Mapping[str, Any] = NEWEST
 
     def dtype(self, key: str, newest: str | None = None) -> str | None:

@@ -9,19 +9,29 @@ from typing import Any, Final
 
 LEFT_ALONE: Final = ("lm_head", "re:.*(vision|visual|audio|multi_modal).*")
 """What publishers leave as it is: the output layer, and the towers for images and sound with their projectors."""
+_COMPRESSED_LEAVES: Final = (*LEFT_ALONE, "re:.*linear_attn.*")
+"""What llm-compressor's examples for Qwen3-Next and Qwen3.5 leave as it is (quantization_w8a8_fp8, …_w4a4_fp4)."""
+_COMPRESSORS: Final = frozenset(("redhatai", "neuralmagic", "nm-testing", "cpatonn", "cyankiwi"))
+"""Publishers who quantise with llm-compressor, which stores AWQ as compressed-tensors too, without zero points."""
 _GROUP: Final = 128
 _FOUR_BITS: Final = frozenset({"4bit", "int4", "w4a16", "4-bit", "w4", "q4"})
 _EIGHT_BITS: Final = frozenset({"8bit", "int8", "w8a16", "w8a8", "8-bit", "w8", "q8"})
 
 
-def quantization_of(words: Sequence[str]) -> Mapping[str, Any] | None:
+def quantization_of(words: Sequence[str], publisher: str = "") -> Mapping[str, Any] | None:
     """Return a quantization_config for these words, None when they do not tell a method.
+
+    ``publisher`` is the organisation in the name, for some have ways of their own.
 
     >>> quantization_of(("gptq", "int8"))["bits"], quantization_of(("q4_k_m",))["quant_method"]
     (8, 'gguf')
     """
     said = frozenset(word.lower() for word in words)
     bits = 8 if said & _EIGHT_BITS else 4
+    if publisher.lower() in _COMPRESSORS and "nvfp4" in said:
+        return _compressed({"weights": _NVFP4, "input_activations": _NVFP4})
+    if publisher.lower() in _COMPRESSORS and "awq" in said:
+        return _integers(bits)
     for word, recipe in _RECIPES.items():
         if word in said:
             return {**recipe, **({"bits": bits} if "bits" in recipe else {})}
@@ -38,9 +48,10 @@ def _integers(bits: int) -> Mapping[str, Any]:
 
 
 def _compressed(group: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": LEFT_ALONE}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": _COMPRESSED_LEAVES}
 
 
+_NVFP4: Final = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16}
 _FP8: Final = _compressed(
     {
         "weights": {"num_bits": 8, "type": "float", "strategy": "channel"},
@@ -52,7 +63,7 @@ _RECIPES: Final[Mapping[str, Mapping[str, Any]]] = {
     "gptq": {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "desc_act": False},
     "autoround": {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "desc_act": False},
     "bnb": {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_use_double_quant": True},
-    "nvfp4": {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16, "ignore": ["lm_head"]},
+    "nvfp4": {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16, "ignore": LEFT_ALONE},
     "fp8": _FP8,
     "w8a8": _FP8,
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from oomedic.errors import InputError
-from oomedic.kube.objects import KubeObject, objects_of
+from oomedic.kube.objects import KubeObject, list_key, objects_of
 from oomedic.kube.taint import Taint, untolerated
 from oomedic.observed.yaml_trees import trees
 from oomedic.workloads.workload import Workload
@@ -211,7 +211,7 @@ def _changed(text: str, pod: _Pod, change: Any) -> list[Any]:
     documents = trees(text, pod.file.path)
     tree = documents[pod.found.document]
     if pod.found.item is not None:
-        tree = tree["items"][pod.found.item]
+        tree = tree[list_key(tree["kind"]) or "items"][pod.found.item]
     for token in pod.pointer.split("/")[1:]:
         tree = tree[int(token)] if isinstance(tree, list) else tree[token]
     change(tree)

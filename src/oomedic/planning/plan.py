@@ -33,6 +33,7 @@ _MOST_TRIES: Final = 8
 _MOST_GUESSES: Final = 3
 _WHOLE: Final = frozenset({"FIX101", "FIX303"})
 """Remedies that are not helped by a shorter max_model_len: it is one, or another card has room for the length."""
+_SHORTER: Final = "FIX101"
 _SHORTEST: Final = 1024
 """A shorter max_model_len is not offered as a companion of another change."""
 
@@ -40,8 +41,8 @@ _SHORTEST: Final = 1024
 class Offer(NamedTuple):
     """Changes that go together. ``after`` is the re-computed assessment, None where it could not be computed.
 
-    ``proof`` is a printed line by which the engine itself says that it fits. ``instance`` is the machine that it needs,
-    and ``moves`` are the ways there, the one that touches least first.
+    ``proof`` is a printed line by which the engine itself says that it fits, or a revision that is known to have run.
+    ``instance`` is the machine that it needs, and ``moves`` are the ways there, the one that touches least first.
     """
 
     remedy: str
@@ -110,10 +111,34 @@ def make_plan(
     return Plan(best, tuple(ranked[1:]), tuple(rejected), before)
 
 
+def best_offer(
+    evidence: Evidence, finding: Finding, cause: Cause, remedies: Iterable[Remedy], catalogue: Catalogued
+) -> Offer | None:
+    """Return what ``make_plan`` would offer first, without computing what can only come after it."""
+    evidence = settled(evidence, finding)._replace(others=tuple(settled(each, finding) for each in evidence.others))
+    asked = sorted(
+        (remedy for remedy in remedies if remedy.code in cause.helps),
+        key=lambda remedy: (SAFETIES.index(remedy.safety), cause.helps.index(remedy.code)),
+    )
+    offers: list[Offer] = []
+    for number, remedy in enumerate(asked):
+        found = _offers(remedy, evidence, finding, catalogue, wanted=1)
+        offers += [each for each in found if isinstance(each, Offer)]
+        best = next(iter(_ranked(offers, cause, finding)), None)
+        decided = best is not None and best.verified and SAFETIES.index(best.safety) <= SAFETIES.index(remedy.safety)
+        if decided and not any(later.code == _SHORTER for later in asked[number + 1 :]):
+            return best
+    return next(iter(_ranked(offers, cause, finding)), None)
+
+
+def _ranked(offers: list[Offer], cause: Cause, finding: Finding) -> list[Offer]:
+    return _without_guesses(sorted(_with_an_effect(offers)[0], key=lambda offer: _rank(offer, cause, finding)))
+
+
 def _with_an_effect(offers: list[Offer]) -> tuple[list[Offer], list[Rejected]]:
     """Part the offers from those that owe all to the shorter requests that go with them, and allow none longer."""
-    alone = max((_length(offer) or 0 for offer in offers if offer.remedy == "FIX101"), default=0)
-    pointless = [offer for offer in offers if offer.remedy != "FIX101" and 0 < (_length(offer) or 0) <= alone]
+    alone = max((_length(offer) or 0 for offer in offers if offer.remedy == _SHORTER), default=0)
+    pointless = [offer for offer in offers if offer.remedy != _SHORTER and 0 < (_length(offer) or 0) <= alone]
     reasons = [Rejected(offer.remedy, claim("plan.no-longer-requests", alone=alone)) for offer in pointless]
     return [offer for offer in offers if offer not in pointless], reasons
 
@@ -165,9 +190,11 @@ def _missing(evidence: Evidence, finding: Finding) -> Bytes | None:
     return figure.value // 2 if figure is not None else None
 
 
-def _offers(remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued) -> Iterator[Offer | Rejected]:
+def _offers(
+    remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued, *, wanted: int | None = None
+) -> Iterator[Offer | Rejected]:
     """Yield the first proposals that fit, then the reason why the last one that was tried does not."""
-    wanted = _SEVERAL.get(remedy.code, 1)
+    wanted = wanted or _SEVERAL.get(remedy.code, 1)
     proposals = remedy.propose(evidence, finding, catalogue)
     reason: Rejected | None = None
     for proposal in islice(proposals, _TRIES.get(remedy.code, _MOST_TRIES)):

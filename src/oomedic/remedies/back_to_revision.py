@@ -2,7 +2,9 @@
 
 What it does
 ------------
-The revision before the change runs again, while the change is worked on.
+The revision before the change runs again, while the change is worked on. On a cluster, where an earlier revision is known to
+have run (its pods are ready, or the Deployment was available until it was replaced), `oomedic fix --remedy FIX502 --apply` goes
+back to it, watches it, and takes that back too if it does not start any more.
 
 What it costs
 -------------

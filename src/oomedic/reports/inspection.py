@@ -60,7 +60,7 @@ def _remarks(workload: Workload, phrases: Phrasebook) -> Iterator[str]:
     """Say why an engine is not read, and which of its words are not understood."""
     if workload.because is not None:
         yield phrases.say(workload.because)
-    if workload.arguments.unknown:
+    if workload.arguments.unknown and workload.server is None:
         yield phrases.text("notes.arguments-unknown", flags=workload.arguments.unknown)
     for problem in workload.arguments.problems:
         yield f"{problem.where}: {phrases.say(problem)}" if problem.where else phrases.say(problem)

@@ -39,7 +39,7 @@ def as_tree(report: Report, phrases: Phrasebook) -> dict[str, Any]:
         from oomedic.reports.instance_tree import as_variant  # only where a search was asked for
 
         tree["variants"] = [as_variant(variant, phrases) for variant in report.variants]
-        tree["notes"] = [_claim(note, phrases) for note in report.notes]
+        tree["notes"] = [claim_tree(note, phrases) for note in report.notes]
     return tree
 
 
@@ -52,13 +52,13 @@ def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
         "phase": result.phase,
         "certainty": result.assessment.certainty if result.assessment else None,
         "budget": _budget(result.budget),
-        "budget_missing": [_claim(claim, phrases) for claim in result.budget_missing],
+        "budget_missing": [claim_tree(claim, phrases) for claim in result.budget_missing],
         "kv_cache": _kv(kv),
         "diagnosis": _diagnosis(result, phrases),
         "plan": None if result.plan is None else _plan(result.plan, phrases),
         "workload": None if result.workload is None else workload(result.workload, phrases),
         "patch": None if result.patch is None else result.patch._asdict(),
-        "notes": [_claim(claim, phrases) for claim in result.notes],
+        "notes": [claim_tree(claim, phrases) for claim in result.notes],
         "verdict": None if result.verdict is None else _verdict(result.verdict, phrases),
     }
     if result.answer is not None:
@@ -73,7 +73,7 @@ def _result(result: Result, phrases: Phrasebook) -> dict[str, Any]:
 
 
 def _verdict(verdict: "Verdict", phrases: Phrasebook) -> dict[str, Any]:
-    return {"state": verdict.state, "because": [_claim(claim, phrases) for claim in verdict.because]}
+    return {"state": verdict.state, "because": [claim_tree(claim, phrases) for claim in verdict.because]}
 
 
 def _budget(budget: Budget | None) -> dict[str, Any] | None:
@@ -118,11 +118,13 @@ def _diagnosis(result: Result, phrases: Phrasebook) -> dict[str, Any] | None:
     first_error = result.diagnosis.first_error
     return {
         "findings": [_finding(finding, phrases) for finding in result.diagnosis.findings],
-        "skipped": [{"code": each.code, "because": _claim(each.because, phrases)} for each in result.diagnosis.skipped],
+        "skipped": [
+            {"code": each.code, "because": claim_tree(each.because, phrases)} for each in result.diagnosis.skipped
+        ],
         "missing": [
             {"what": phrases.say(each.what), "how": phrases.say(each.how)} for each in result.diagnosis.missing
         ],
-        "first_error": None if first_error is None else _claim(first_error, phrases),
+        "first_error": None if first_error is None else claim_tree(first_error, phrases),
     }
 
 
@@ -131,11 +133,12 @@ def _finding(finding: Finding, phrases: Phrasebook) -> dict[str, Any]:
         "code": finding.code,
         "name": finding.name,
         "confidence": finding.confidence,
-        "because": [_claim(claim, phrases) for claim in finding.because],
+        "because": [claim_tree(claim, phrases) for claim in finding.because],
     }
 
 
-def _claim(claim: Claim, phrases: Phrasebook) -> dict[str, Any]:
+def claim_tree(claim: Claim, phrases: Phrasebook) -> dict[str, Any]:
+    """Return one statement: its message, its parameters, and what they say."""
     return {
         "message": claim.message,
         "parameters": dict(claim.parameters),
@@ -145,20 +148,21 @@ def _claim(claim: Claim, phrases: Phrasebook) -> dict[str, Any]:
 
 
 def _plan(plan: Plan, phrases: Phrasebook) -> dict[str, Any]:
-    best = _offer(plan.best, phrases) if plan.best else {"changes": [], "safety": None, "cost": [], "after": None}
+    best = offer_tree(plan.best, phrases) if plan.best else {"changes": [], "safety": None, "cost": [], "after": None}
     return {
         **best,
         "before": _budget(plan.before),
-        "alternatives": [_offer(offer, phrases) for offer in plan.alternatives],
-        "rejected": [{"remedy": each.remedy, "because": _claim(each.because, phrases)} for each in plan.rejected],
+        "alternatives": [offer_tree(offer, phrases) for offer in plan.alternatives],
+        "rejected": [{"remedy": each.remedy, "because": claim_tree(each.because, phrases)} for each in plan.rejected],
     }
 
 
-def _offer(offer: Offer, phrases: Phrasebook) -> dict[str, Any]:
+def offer_tree(offer: Offer, phrases: Phrasebook) -> dict[str, Any]:
+    """Return one offer of a plan."""
     tree: dict[str, Any] = {
         "changes": [change._asdict() for change in offer.changes],
         "safety": offer.safety,
-        "cost": [_claim(claim, phrases) for claim in offer.cost],
+        "cost": [claim_tree(claim, phrases) for claim in offer.cost],
         "step": None if offer.step is None else phrases.say(offer.step),
         "proof": offer.proof,
         "after": _after(offer.after),
@@ -218,7 +222,7 @@ def workload(found: Workload, phrases: Phrasebook) -> dict[str, Any]:
         "strategy": _plain(found.strategy),
         "managed_by": [_plain(manager) for manager in found.managed_by],
         "owner": found.owner,
-        "notes": [_claim(note, phrases) for note in found.notes],
+        "notes": [claim_tree(note, phrases) for note in found.notes],
         "edit_paths": {name: _plain(place) for name, place in found.edit_paths.items()},
     }
 

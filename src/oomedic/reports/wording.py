@@ -112,7 +112,8 @@ def proof(offer: Offer, phrases: Phrasebook) -> str:
     """Say why an offer is believed to fit: the engine's own words before our arithmetic; nothing for a manual step."""
     summary = f": {_summary(offer.after, phrases)}" if offer.after is not None else ""
     if offer.proof is not None:
-        return f"{phrases.text('plan.proven')} ({offer.proof}){summary}"
+        by = "plan.ran" if offer.proof.startswith("revision ") else "plan.proven"
+        return f"{phrases.text(by)} ({offer.proof}){summary}"
     if offer.after is not None and offer.after.outcome == "starts":
         key = {"certain": "plan.fits", "likely": "plan.likely-fits"}.get(offer.after.certainty, "plan.edge")
         return f"{phrases.text(key)}{summary}"

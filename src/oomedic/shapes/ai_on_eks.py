@@ -100,7 +100,8 @@ def _command(values: Node, framework: str) -> Iterator[Node]:
     for key in sorted(parameters):
         value = parameters[key]
         if isinstance(value, ScalarNode) and (framework != "ray-vllm" or key in _READ_BY_RAY):
-            yield from (leaf(kebab(key), value), value)
+            yield leaf(kebab(key), value)
+            yield from [value] if value.value else []  # the shell drops what is empty
     load_format = get(values, "vllm", "loadFormat")
     if text_of(load_format) is not None and load_format is not None:
         yield from (leaf("--load-format", load_format), load_format)

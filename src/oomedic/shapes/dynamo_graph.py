@@ -20,6 +20,8 @@ from oomedic.yamldoc.rendered import joined, leaf, listed, mapped, merged
 _KINDS: Final = frozenset(("DynamoGraphDeployment", "DynamoComponentDeployment"))
 _GPU: Final = "nvidia.com/gpu"
 _NAMES: Final = {"gpu": _GPU}
+_MAIN: Final = "main"
+_SHM: Final = "shm"
 _NOT_ENGINES: Final = frozenset(("frontend", "planner", "epp"))
 
 
@@ -37,10 +39,38 @@ def read(found: KubeObject, source: Source) -> Iterable[Reading]:
     for index, component in enumerate(items(get(spec, "components"))):
         if text_of(get(component, "type")) not in _NOT_ENGINES:
             name = text_of(get(component, "name")) or str(index)
-            pod = get(component, "podTemplate", "spec")
-            yield from _read(found, f"components.{name}", component, (pod, None), source)
+            yield from _read(found, f"components.{name}", component, (_component_pod(component), None), source)
     if found.kind == "DynamoComponentDeployment":
         yield from _service(found, "", spec, source)
+
+
+def _component_pod(component: Node) -> Node | None:
+    """Add to a component's pod what the operator does: shared memory, and the devices of ``device``."""
+    own, device = get(component, "podTemplate", "spec"), get(component, "device")
+    size = get(component, "sharedMemorySize")
+    asked = get(device, "resources")
+    added = mapped(
+        {
+            "resources": mapped({"limits": asked}) if asked is not None else None,
+            "volumeMounts": _mounts(disabled=text_of(size) == "0"),
+        }
+    )
+    containers = [
+        merged(added, each) if text_of(get(each, "name")) == _MAIN else each for each in items(get(own, "containers"))
+    ]
+    known = listed(each for each in containers if each is not None)
+    placing = {name: get(device, name) for name in ("nodeSelector", "tolerations")}
+    pod = merged(mapped({"volumes": _volumes(size), **placing}), own) if own is not None else None
+    return merged(pod, mapped({"containers": known})) if pod is not None and known.items else own
+
+
+def _mounts(*, disabled: bool) -> Node:
+    return listed([] if disabled else [mapped({"name": _SHM, "mountPath": "/dev/shm"})])  # noqa: S108 - a mount path
+
+
+def _volumes(size: Node | None) -> Node:
+    memory = mapped({"medium": "Memory", "sizeLimit": size or leaf("8Gi")})
+    return listed([mapped({"name": _SHM, "emptyDir": memory})])
 
 
 def _with_shared(spec: Node | None, service: Node) -> Node:
@@ -61,21 +91,17 @@ def _service(found: KubeObject, path: str, service: Node | None, source: Source)
     container = merged(
         mapped(
             {
-                "name": "main",
+                "name": _MAIN,
                 "resources": mapped(
                     {field: _resources(get(service, "resources", field)) for field in ("limits", "requests")}
                 ),
                 "env": joined(get(service, "envs"), get(main, "env")),
-                "volumeMounts": listed(
-                    [] if disabled else [mapped({"name": "shm", "mountPath": "/dev/shm"})]  # noqa: S108 - a mount path
-                ),
+                "volumeMounts": _mounts(disabled=disabled),
             }
         ),
         main,
     )
-    memory = mapped({"medium": "Memory", "sizeLimit": size or leaf("8Gi")})
-    volumes = listed([mapped({"name": "shm", "emptyDir": memory})])
-    pod = merged(mapped({"containers": listed([container] if container else []), "volumes": volumes}), own)
+    pod = merged(mapped({"containers": listed([container] if container else []), "volumes": _volumes(size)}), own)
     count = get(service, "resources", "limits", "gpu")
     counts = tuple(
         Count(leaf_)

@@ -11,12 +11,15 @@ from typing import Final
 from oomedic.claim import claim
 from oomedic.kube.objects import KubeObject
 from oomedic.models.uri import read_model_uri
+from oomedic.workloads.config_file import mounted_module
 from oomedic.workloads.devices import whole
 from oomedic.workloads.home import Home, fields_home
+from oomedic.workloads.knobs import dead_knobs, mentions
 from oomedic.workloads.pod_spec import PodTemplate, read_pod
 from oomedic.workloads.ray_pods import Group, groups, total_devices
 from oomedic.workloads.reading import Reading
 from oomedic.workloads.source import Source
+from oomedic.workloads.workload import Workload
 from oomedic.yamldoc.nodes import MappingNode, Node, get, items, text_of
 from oomedic.yamldoc.rendered import dashed, entries, flags, joined, leaf, listed, mapped, merged
 
@@ -65,7 +68,9 @@ def _model(found: KubeObject, path: str, config: Node, known: list[Group], sourc
     served = get(loading, "model_id")
     words = [leaf("vllm"), leaf("serve"), _named(model), *flags(settings, dashed)]
     words += (
-        [leaf("--served-model-name"), served] if served is not None and not get(settings, "served_model_name") else []
+        [leaf("--served-model-name", served), served]
+        if served is not None and not get(settings, "served_model_name")
+        else []
     )
     group = _group(known)
     variables = listed(entries(get(config, "runtime_env", "env_vars")))
@@ -75,6 +80,7 @@ def _model(found: KubeObject, path: str, config: Node, known: list[Group], sourc
     fixed = whole(text_of(get(config, "deployment_config", "num_replicas")))
     for reading in _read(found, path, group, (listed(words), variables, home), source):
         yield _of_cluster(reading, known, fixed).having(
+            group_size=_pods_of_replica(reading.workload),
             replicas_range=(bounds[0], bounds[1]) if scaling is not None else None,
             notes=(*reading.workload.notes, claim("note.actor-restarts"), claim("note.second-cluster")),
         )
@@ -91,7 +97,9 @@ def _program(found: KubeObject, path: str, application: Node, known: list[Group]
     group = _group(known)
     environment = listed(entries(get(application, "runtime_env", "env_vars")))
     words = listed([leaf("serve"), get(application, "import_path") or leaf("")])
-    for reading in _read(found, path, group, (words, environment, None), source):
+    module = (text_of(get(application, "import_path")) or "").partition(":")[0]
+    for each in _read(found, path, group, (words, environment, None), source):
+        reading = _as_program_says(each, module, group.pod, source)
         if "model" in reading.workload.arguments.given:
             options = items(get(application, "deployments"))
             scaling = get(options[0], "autoscaling_config") if options else None
@@ -100,6 +108,18 @@ def _program(found: KubeObject, path: str, application: Node, known: list[Group]
                 replicas_range=(bounds[0], bounds[1]) if scaling is not None else None,
                 notes=(*reading.workload.notes, claim("note.actor-restarts"), claim("note.second-cluster")),
             )
+
+
+def _as_program_says(reading: Reading, module: str, pod: Node | None, source: Source) -> Reading:
+    """Take the variables that the program never mentions for what they are, where its text is in the manifest."""
+    containers = items(get(pod, "containers"))
+    file = mounted_module(module, containers[0], pod, source) if containers else None
+    if file is None:
+        return reading
+    text, arguments = file.leaf.value, reading.workload.arguments
+    read = {name: each for name, each in arguments.given.items() if mentions(text, each.spelling)}
+    dead = dead_knobs(reading.command.variables, text, source.table)
+    return reading.having(arguments=arguments._replace(given=read), dead_variables=dead)
 
 
 def _group(known: list[Group]) -> Group:
@@ -123,6 +143,15 @@ def _read(
     rest = merged(group.pod, mapped({"containers": listed([container])}))
     template = PodTemplate(rest, f"{_CONFIG}/{path}", unit=f"serveConfigV2.{path}", engine=name, home=home)
     yield from read_pod(found, template, source)
+
+
+def _pods_of_replica(workload: Workload) -> int:
+    """Return how many pods the ranks of one replica need: Ray places them, whatever else the cluster offers."""
+    sizes = (workload.arguments.given.get(name) for name in ("tensor_parallel_size", "pipeline_parallel_size"))
+    ranks = 1
+    for size in sizes:
+        ranks *= size.value if size is not None and isinstance(size.value, int) else 1
+    return -(-ranks // workload.gpus_per_pod) if workload.gpus_per_pod else 1
 
 
 def _of_cluster(reading: Reading, known: list[Group], copies: int | None) -> Reading:

@@ -14,6 +14,7 @@ from oomedic.yamldoc.nodes import fields, get, text_of
 _REQUESTS: Final = {
     ("DynamoGraphDeploymentRequest", "nvidia.com"): "DynamoGraphDeployment",
     ("MultiRoleInference", "kaito.sh"): "InferenceSet",
+    ("ModelBooster", "workload.serving.volcano.sh"): "ModelServing",
     ("LLMInferenceServiceConfig", "serving.kserve.io"): None,
 }
 """Kinds that a controller turns into another one, which says what runs; None: read with what refers to it."""
@@ -48,7 +49,7 @@ def read(found: KubeObject, source: Source) -> Iterable[Reading]:
         because=because,
         place=place,
     )
-    yield Reading(workload, CommandLine((), None, {}, {}, replaced=False), None, (), source)
+    yield Reading(workload, CommandLine((), None, {}, {}, replaced=False), None, (), source, found)
 
 
 def _chart(found: KubeObject) -> str | None:

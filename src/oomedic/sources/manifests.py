@@ -16,18 +16,41 @@ def read_all(paths: Iterable[str]) -> tuple[Manifest, ...]:
         InputError: as ``read_manifest``, for a path that is named, or ``folder-empty``.
         UsageError: ``stdin-twice``.
     """
+    found, errors = read_each(paths)
+    if errors:
+        raise errors[0]
+    return found
+
+
+def read_each(paths: Iterable[str]) -> tuple[tuple[Manifest, ...], tuple[InputError, ...]]:
+    """Read what ``read_all`` reads; what cannot be read is told, and stops nothing else.
+
+    Raises:
+        UsageError: ``stdin-twice``.
+    """
     named = list(paths)
     once(named)
-    wanted = [path for path in in_folders(named) if path in named or is_manifest(path) or is_kustomization(path)]
-    found = {path: read_manifest(path) for path in wanted}
-    waiting = [path for path in found if is_kustomization(path)]
+    found: dict[str, Manifest] = {}
+    errors: list[InputError] = []
+    waiting: list[str] = []
+    for path in named:
+        try:
+            waiting += [
+                each for each in in_folders([path]) if each == path or is_manifest(each) or is_kustomization(each)
+            ]
+        except InputError as error:
+            errors.append(error)
     while waiting:
-        path = waiting.pop()
-        for inner in _referred(path, found[path].text):
-            if inner not in found:
-                found[inner] = read_manifest(inner)
-                waiting += [inner] if is_kustomization(inner) else []
-    return tuple(found.values())
+        path = waiting.pop(0)
+        if path in found:
+            continue
+        try:
+            found[path] = read_manifest(path)
+        except InputError as error:
+            errors.append(error)
+            continue
+        waiting += _referred(path, found[path].text) if is_kustomization(path) else []
+    return tuple(found.values()), tuple(errors)
 
 
 def _referred(path: str, text: str) -> list[str]:

@@ -37,7 +37,7 @@ class CommandLine(NamedTuple):
         replaced: whether the container has a command of its own in place of the image's.
         program: the origin of the shell program that the words are a statement of, if there is one.
         variables: everything that the container's environment says, for programs that are not read.
-        text: the program that was read, or all words: what mentions a variable.
+        text: everything that may mention a variable: command, arguments, other variables, and the program.
         background: whether the statement is left running behind, so that the container outlives the engine.
     """
 
@@ -76,7 +76,7 @@ def read_command(container: Node, pod: Node | None, source: Source) -> CommandLi
         relevant_environment(literal),
         has_command,
         variables=variables,
-        text="\n".join(word.text for word in words),
+        text="\n".join(leaf.value for leaf in leaves.values()),
     )
     program = None if plain.running else _program(words)
     script = _script(words[program], leaves) if program is not None else None
@@ -92,7 +92,7 @@ def read_command(container: Node, pod: Node | None, source: Source) -> CommandLi
             program=found.origin,
             background=found.background,
         )
-    text = plain.text if found is None else found.text
+    text = plain.text if found is None else f"{plain.text}\n{found.text}"
     return _with_config_file(plain._replace(text=text), opener)
 
 

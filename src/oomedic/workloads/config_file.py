@@ -40,6 +40,18 @@ def mounted_file(path: str, container: Node, pod: Node | None, source: Source) -
     return None
 
 
+def mounted_module(name: str, container: Node, pod: Node | None, source: Source) -> MountedFile | None:
+    """Return the Python module that an import path names, where a ConfigMap of the manifest holds it."""
+    file = f"{name.rpartition('.')[2]}.py"
+    for mount in items(get(container, "volumeMounts")):
+        folder = text_of(get(mount, "mountPath")) or ""
+        path = folder if text_of(get(mount, "subPath")) else posixpath.join(folder, file)
+        found = mounted_file(path, container, pod, source) if posixpath.basename(path) == file else None
+        if found is not None:
+            return found
+    return None
+
+
 def _in_volume(volume: str | None, file: str, pod: Node | None, source: Source) -> tuple[KubeObject | None, str]:
     for candidate in items(get(pod, "volumes")):
         if text_of(get(candidate, "name")) == volume:

@@ -146,14 +146,21 @@ def read_engine(found: KubeObject, template: PodTemplate, candidate: Candidate, 
         model_hint=model_hint(model, pod) if model and model.startswith("/") else None,
         quantization_hint=quantization_hint(arguments, model),
         offload=offload(arguments, candidate.command.variables),
-        dead_variables=dead_knobs(candidate.command.variables, candidate.command.text, source.table)
+        dead_variables=dead_knobs(candidate.command.variables, _mentioning(candidate.command), source.table)
         if candidate.readable
         else (),
         managed_by=managers(_metadata(found)),
         owner=_owner(found, source),
         notes=tuple(_notes(candidate, pod)),
     )
-    return Reading(workload, candidate.command, home, tuple(map(Count, devices.leaves)), source)
+    counts = tuple(map(Count, devices.leaves))
+    return Reading(workload, candidate.command, home, counts, source, found, pod, container)
+
+
+def _mentioning(command: CommandLine) -> str:
+    """Return what may name a variable: the program as it runs, and the words as they are written, with ``$(NAME)``."""
+    written = (leaf.value for origin, leaf in command.places.items() if not origin.startswith("env/"))
+    return "\n".join((command.text, *written))
 
 
 def _metadata(found: KubeObject) -> Mapping[str, object]:

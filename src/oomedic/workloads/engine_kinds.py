@@ -34,7 +34,7 @@ _BY_IMAGE: Final = (
 )
 _BESIDE_THE_ENGINE: Final = (
     r"router|proxy|sidecar|operator|controller|exporter|scheduler|gateway|bench|dashboard|-ui\b|lmstack|metadata|agent"
-    r"|mock|inference-sim|simulator"
+    r"|mock|inference-sim|simulator|emulator|extproc|gradio|webui|client|evals?\b|vllme\b"
 )
 _OWN_VERSIONS: Final = r"lmcache/|llm-d|vllm-runtime|neuron|huggingfaceserver|ray-llm|djl"
 """Images whose tag is the version of something else than the engine."""
@@ -42,12 +42,14 @@ _OWN_VERSIONS: Final = r"lmcache/|llm-d|vllm-runtime|neuron|huggingfaceserver|ra
 _TAGGED: Final = r"(?:^|[_-])v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)(?=$|[-_+])"
 _BUILT_IN: Final = r"vllm[_-]?v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)"
 _ONLY_VLLM: Final = frozenset(("max_model_len", "gpu_memory_utilization", "max_num_seqs", "enforce_eager"))
-
+_TOGETHER: Final = frozenset(("model", "tensor_parallel_size"))
+"""Others spell one of these two differently: ``--model-path``, ``--model-id``, ``--tp-size``, ``--num-shard``."""
 
 _SERVERS: Final = (
     ("huggingfaceserver", r"huggingfaceserver$"),
     ("dynamo", r"dynamo\.vllm$"),
     ("kaito", r"inference_api\.py$"),
+    ("vllm-omni", r"vllm-omni(?:$|:)"),
 )
 """Programs that take vLLM's arguments beside their own, and start vLLM."""
 
@@ -84,7 +86,7 @@ def engine_of_image(image: str) -> str | None:
     >>> engine_of_image("vllm/vllm-openai:v0.11.0"), engine_of_image("ghcr.io/llm-d/llm-d-routing-sidecar:v0.2")
     ('vllm', None)
     """
-    name = image.partition("@")[0].lower()
+    name = image.partition("@")[0].lower().replace("/vllm-project/", "/")
     last = name.rpartition("/")[2].partition(":")[0]
     if re.search(_BESIDE_THE_ENGINE, last):
         return None
@@ -93,21 +95,25 @@ def engine_of_image(image: str) -> str | None:
 
 def engine_of_arguments(names: frozenset[str]) -> str | None:
     """Recognise vLLM by arguments that only it has: images have any name in a private registry."""
-    return None if names.isdisjoint(_ONLY_VLLM) else "vllm"
+    return "vllm" if names & _ONLY_VLLM or names >= _TOGETHER else None
 
 
 def version_of_image(image: str) -> str | None:
-    """Return the engine's version from an image tag, None where the tag does not tell.
+    """Return the engine's version from an image's tag, or from its name where that says ``vllm0.7.0``.
 
     >>> version_of_image("vllm/vllm-openai:v0.8.5.post1"), version_of_image("x.io/vllm:0.11.0-gpu-py312-cu128")
     ('0.8.5.post1', '0.11.0')
     >>> version_of_image("rocm/vllm:rocm6.3.1_vllm_0.8.5_20250521"), version_of_image("vllm/vllm-openai:latest")
     ('0.8.5', None)
+    >>> version_of_image("x.io/ray-2.41.0-py310-vllm0.7.0:latest")
+    '0.7.0'
     """
-    name, _, tag = image.partition("@")[0].rpartition(":")
+    whole = image.partition("@")[0]
+    name, _, tag = whole.rpartition(":")
     if not name or "/" in tag:
-        return None
-    built_in = re.search(_BUILT_IN, tag.lower())
+        name, tag = whole, ""
+    last = name.rpartition("/")[2]
+    built_in = re.search(_BUILT_IN, tag.lower()) or re.search(_BUILT_IN, last.lower())
     if built_in:
         return built_in[1]
     tagged = re.match(_TAGGED, tag)

@@ -21,6 +21,8 @@ _OTHER_NAMES: Final = {
     "GPU_MEMORY_UTIL": "gpu_memory_utilization",
 }
 _PREFIXES: Final = ("NIM_", "VLLM_", "ENGINE_", "NEURON_")
+_OWN: Final = frozenset(("VLLM_PORT",))
+"""Variables of vLLM itself that are named like an argument and mean something else (vllm/envs.py)."""
 _SETTINGS: Final = re.compile(r"(?:MAX|GPU|TENSOR|PIPELINE|DATA|KV|CPU|SWAP|BLOCK|ENFORCE|ENABLE|DTYPE|QUANT)\w*")
 
 
@@ -30,7 +32,7 @@ def knob_of(name: str, table: ArgumentTable) -> Argument | None:
     >>> knob_of("HOME", ArgumentTable.of([]))
     """
     for prefix in ("", *_PREFIXES):
-        if not name.startswith(prefix):
+        if not name.startswith(prefix) or name in _OWN:
             continue
         bare = name.removeprefix(prefix)
         flag = f"--{_OTHER_NAMES.get(bare, bare).lower().replace('_', '-')}"
@@ -55,13 +57,20 @@ def read_knobs(variables: Mapping[str, Variable], table: ArgumentTable) -> dict[
     return found
 
 
+def mentions(text: str, name: str) -> bool:
+    """Tell whether a program's text has a name as a word.
+
+    >>> mentions("os.environ['MODEL_ID']", "MODEL_ID"), mentions("MODEL_ID_2", "MODEL_ID")
+    (True, False)
+    """
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
 def dead_knobs(variables: Mapping[str, Variable], text: str, table: ArgumentTable) -> tuple[str, ...]:
     """Return the variables that are named like memory settings, and that a program which shows never mentions.
 
     vLLM reads no such variable itself: its own all begin with ``VLLM_``.
     """
     return tuple(
-        name
-        for name in variables
-        if _SETTINGS.fullmatch(name) and not re.search(rf"\b{re.escape(name)}\b", text) and knob_of(name, table)
+        name for name in variables if _SETTINGS.fullmatch(name) and not mentions(text, name) and knob_of(name, table)
     )

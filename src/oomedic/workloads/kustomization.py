@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from oomedic.errors import InputError
+from oomedic.workloads.config_map_generator import env_files
 from oomedic.yamldoc.nodes import get, items, text_of
 from oomedic.yamldoc.text import compose
 
@@ -32,6 +33,7 @@ def references(path: str, text: str) -> tuple[str, ...]:
         for generator in items(get(document, "configMapGenerator")):
             files = [text_of(each) or "" for each in items(get(generator, "files"))]
             found += [each.partition("=")[2] or each for each in files]
+            found += env_files(generator)
     folder = posixpath.dirname(path)
     return tuple(posixpath.normpath(posixpath.join(folder, each)) for each in found if is_path(each))
 

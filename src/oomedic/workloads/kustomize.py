@@ -6,11 +6,12 @@ its source of truth.
 """
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from oomedic.kube.objects import KubeObject, object_at, objects_of
 from oomedic.workloads.atlas import Atlas
+from oomedic.workloads.config_map_generator import Files, with_generated
 from oomedic.workloads.kustomization import FILES, is_path
 from oomedic.yamldoc.nodes import MappingNode, Node, ScalarNode, SequenceNode, get, items, text_of, texts_of
 from oomedic.yamldoc.rendered import leaf, listed, mapped, merged
@@ -18,11 +19,8 @@ from oomedic.yamldoc.text import YamlFile, compose
 from oomedic.yamldoc.trees import applied, operations
 
 _DEPTH: Final = 20
-_NAMED: Final = frozenset(("Namespace", "CustomResourceDefinition"))
-"""Kinds whose names no prefix or suffix changes."""
-
-Files = Callable[[str], str | None]
-"""Returns the text of a file by its path, None where there is none."""
+_NAMED: Final = frozenset(("Namespace", "CustomResourceDefinition", "ConfigMap"))
+"""Kinds whose names no prefix or suffix changes; those of ConfigMaps change together with all references to them."""
 
 
 class Built(NamedTuple):
@@ -59,33 +57,37 @@ class _Builder:
         self.unresolved: list[str] = []
         self.first: YamlFile = YamlFile("", "", (), (), None)
 
-    def folder(self, path: str, depth: int) -> list[KubeObject]:
-        """Return the objects of one kustomization."""
+    def folder(self, path: str, depth: int, given: Iterable[KubeObject] = ()) -> list[KubeObject]:
+        """Return the objects of one kustomization; a component changes those that it is ``given``, too."""
         text = self.files(path)
         if text is None or depth > _DEPTH:
             self.unresolved.append(path)
-            return []
+            return list(given)
         file = compose(text, path)
         if depth == 0:
             self.first = file
         root = file.documents[0] if file.documents else mapped({})
         own = object_at(root, file, (0, None))._replace(title="Kustomization/")
         self.atlas.take(own)
-        objects = list(self._resources(root, posixpath.dirname(path), depth))
-        objects += self._config_maps(root, posixpath.dirname(path), file)
-        for change in self._patches(own, root, posixpath.dirname(path)):
+        folder = posixpath.dirname(path)
+        objects = [*given, *self._resources(root, folder, depth)]
+        objects = with_generated(objects, root, folder, file, self.files)
+        for entry in items(get(root, "components")):
+            inner = self._kustomization(posixpath.normpath(posixpath.join(folder, text_of(entry) or "")))
+            objects = self.folder(inner, depth + 1, objects) if inner is not None else objects
+        for change in self._patches(own, root, folder):
             objects = [change(found) for found in objects]
         return [_transformed(found, root) for found in objects]
 
     def _resources(self, root: Node, folder: str, depth: int) -> Iterator[KubeObject]:
-        for field in ("resources", "bases", "components"):
+        for field in ("resources", "bases"):
             for entry in items(get(root, field)):
                 name = text_of(entry) or ""
                 path = posixpath.normpath(posixpath.join(folder, name))
                 if not is_path(name):
                     self.unresolved.append(name)
                     continue
-                inner = next((f"{path}/{file}" for file in FILES if self.files(f"{path}/{file}") is not None), None)
+                inner = self._kustomization(path)
                 if inner is not None:
                     yield from self.folder(inner, depth + 1)
                     continue
@@ -97,32 +99,15 @@ class _Builder:
                     self.atlas.take(found)
                     yield found._replace(rendered=True)
 
-    def _config_maps(self, root: Node, folder: str, file: YamlFile) -> Iterator[KubeObject]:
-        """Yield the ConfigMaps that are generated from files and literals; the hash behind the name is left out."""
-        for generator in items(get(root, "configMapGenerator")):
-            data: dict[str, Node | str | None] = {}
-            for entry in items(get(generator, "files")):
-                key, has_key, name = (text_of(entry) or "").partition("=")
-                path = posixpath.normpath(posixpath.join(folder, name if has_key else key))
-                data[key if has_key else posixpath.basename(path)] = self.files(path)
-            for entry in items(get(generator, "literals")):
-                key, _, value = (text_of(entry) or "").partition("=")
-                data[key] = leaf(value, entry)
-            name = text_of(get(generator, "name")) or ""
-            node = mapped(
-                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": mapped({"name": name}), "data": mapped(data)}
-            )
-            yield object_at(node, file, (0, None))._replace(rendered=True)
+    def _kustomization(self, folder: str) -> str | None:
+        """Return the file of the kustomization that a folder is."""
+        return next((f"{folder}/{file}" for file in FILES if self.files(f"{folder}/{file}") is not None), None)
 
     def _patches(self, own: KubeObject, root: Node, folder: str) -> Iterator[Callable[[KubeObject], KubeObject]]:
         for index, entry in enumerate(items(get(root, "patchesStrategicMerge"))):
             name = text_of(entry) or ""
-            node = (
-                self._file(name, folder)
-                if is_path(name)
-                else self.atlas.open(entry, f"patchesStrategicMerge[{index}] ")
-            )
-            yield _Patch(node, None)
+            inline = None if is_path(name) else self.atlas.open(entry, f"patchesStrategicMerge[{index}] ")
+            yield from (_Patch(node, None) for node in ([inline] if inline else self._file(name, folder)))
         for field in ("patches", "patchesJson6902"):
             for index, entry in enumerate(items(get(root, field))):
                 path = text_of(get(entry, "path"))
@@ -130,23 +115,23 @@ class _Builder:
                 prefix = f"{field}[{index}] " + (
                     "op" if (text_of(inline) or "").lstrip().startswith(("-", "[")) else ""
                 )
-                node = self._file(path, folder, own) if path else self.atlas.open(inline, prefix)
-                yield _Patch(node, get(entry, "target"))
+                nodes = self._file(path, folder, own) if path else [self.atlas.open(inline, prefix)]
+                yield from (_Patch(node, get(entry, "target")) for node in nodes)
 
-    def _file(self, name: str, folder: str, own: KubeObject | None = None) -> Node | None:
-        """Return the document of a file with a patch."""
+    def _file(self, name: str, folder: str, own: KubeObject | None = None) -> Sequence[Node]:
+        """Return the documents of a file with patches."""
         path = posixpath.normpath(posixpath.join(folder, name))
         text = self.files(path)
         if text is None:
             self.unresolved.append(path)
-            return None
+            return ()
         file = compose(text, path)
         for found in objects_of(file):
             self.atlas.take(found)
-        root = file.documents[0] if file.documents else None
-        if isinstance(root, SequenceNode) and own is not None:
-            self.atlas.take_document(own._replace(file=file, node=root), root, "op")
-        return root
+        for root in file.documents:
+            if isinstance(root, SequenceNode) and own is not None:
+                self.atlas.take_document(own._replace(file=file, node=root), root, "op")
+        return file.documents
 
 
 class _Patch:

@@ -8,7 +8,7 @@ from oomedic.workloads.command import CommandLine
 from oomedic.workloads.home import Home
 from oomedic.workloads.source import Source
 from oomedic.workloads.workload import Workload
-from oomedic.yamldoc.nodes import ScalarNode
+from oomedic.yamldoc.nodes import Node, ScalarNode
 
 
 class Count(NamedTuple):
@@ -28,6 +28,8 @@ class Reading(NamedTuple):
         home: where a further argument goes, None for behind the last word.
         counts: where the number of its devices is written.
         source: what it was read from.
+        found: the object; ``pod`` its pod spec and ``container`` the engine's, as they will run: written so, or put
+            together from what a chart or a controller reads.
     """
 
     workload: Workload
@@ -35,6 +37,9 @@ class Reading(NamedTuple):
     home: Home | None
     counts: tuple[Count, ...]
     source: Source
+    found: KubeObject | None = None
+    pod: Node | None = None
+    container: Node | None = None
 
     def having(self, **facts: Any) -> "Reading":
         """Return the same reading with further facts of its workload."""

@@ -91,6 +91,10 @@ class ControlPlane:
                     return pod
         return None
 
+    def is_ready(self, namespace: str) -> bool:
+        """Tell whether the Deployment of a namespace has a pod that is ready."""
+        return bool(self.read("deploy", "-n", namespace)["items"][0]["status"].get("readyReplicas"))
+
     def spec(self, namespace: str) -> Any:
         """Return the spec of the Deployment of a namespace."""
         return self.read("deploy", "-n", namespace)["items"][0]["spec"]

@@ -63,10 +63,10 @@ def given_checkpoint(options: "Namespace") -> Checkpoint | None:
 
 def library(options: "Namespace", catalogue: Catalogue) -> Library:
     """Return the facts, and the hub unless the user works offline."""
-    return Library(catalogue, __version__, None if options.offline else _LazyHub())
+    return Library(catalogue, __version__, None if options.offline else LazyHub())
 
 
-class _LazyHub:
+class LazyHub:
     """The hub, loaded when a model is asked for that no catalogue knows."""
 
     trouble = "model-unknown"

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
@@ -13,11 +14,12 @@ from oomedic.entrypoints.targets import kind_and_name, seconds
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.errors import ClusterError, UsageError
 from oomedic.kube.json_patch import applied
-from oomedic.kube.ownership import Reference, Tree
-from oomedic.live.rollout import Verdict, needs_room, pod_template
-from oomedic.live.workload import LiveWorkload
+from oomedic.kube.ownership import Reference, Tree, reference
+from oomedic.live.rollout import Verdict, leaves_failing_pods, needs_room, pod_template, stuck
+from oomedic.live.workload import LiveWorkload, is_failing
 from oomedic.live_change import LiveChange, chosen, created_by, live_change, request, way_back
 from oomedic.live_diagnosis import diagnose_live, edited_object
+from oomedic.live_edit import Whole
 from oomedic.planning.plan import Offer
 from oomedic.question import Question
 from oomedic.result import Patch, Report, Result
@@ -46,15 +48,16 @@ def run(options: "Namespace") -> int:
         found, workloads = edited_object(live, facts)
         report = diagnose_live(live, base, known)
         offer = chosen(report.results[0].plan, options.remedy)
-        change = live_change(
-            found, live.config_maps, workloads, offer, spare=_has_spare(cluster, found, live, workloads)
-        )
+        whole = Whole(found, live.config_maps, workloads, live.former)
+        change = live_change(whole, offer, spare=_has_spare(cluster, found, live, workloads))
         report = _with_patch(report, change)
         if not options.apply:
             show(report, options, facts)
             return _FOUND
         sys.stderr.write(change.diff)
         _require_own(change, forced=options.force_owner)
+        if leaves_failing_pods(found) and any(is_failing(pod.found) for pod in live.pods):
+            cluster.require_pod_deletion(change.target.namespace or "")
         follower = Follower(cluster, known, phrasebook(options), quiet=options.quiet)
         ended = _applied(cluster, follower, change, _plan_of(options, live, workloads, offer))
         report = _after(cluster, follower, change, report, ended, keep=options.no_rollback)
@@ -72,7 +75,11 @@ class _Course(NamedTuple):
 def _plan_of(options: "Namespace", live: LiveWorkload, workloads: "Sequence[Workload]", offer: Offer) -> _Course:
     kv = offer.after.kv if offer.after else None
     watching = Watching(
-        seconds(options.timeout) or 0, seconds(options.soak) or 0, kv.tokens if kv else None, bool(live.node_pools)
+        seconds(options.timeout, "--timeout") or 0,
+        seconds(options.soak, "--soak") or 0,
+        kv.tokens if kv else None,
+        bool(live.node_pools),
+        frees=True,
     )
     return _Course(next((each for each in workloads if each.supported), None), watching)
 
@@ -89,18 +96,41 @@ def _applied(cluster: "Cluster", follower: Follower, change: LiveChange, course:
             raise ClusterError("change-conflict", target=str(change.target), reason=str(error)) from error
         return request(found, change, moment)
 
-    for made in change.created:
-        cluster.create(made, dry_run=True)
-    for made in change.created:
-        cluster.create(made, dry_run=False)
-    send(cluster, change.target, patch)
     try:
-        return follower.follow(change.target, course.workload, course.watching)
+        _send_whole(cluster, change, patch)
+        return _watched(follower, change, course)
     except KeyboardInterrupt:
         follower.say(claim("progress.interrupted", target=_word(change.target)))
         raise
+
+
+def _watched(follower: Follower, change: LiveChange, course: _Course) -> Ended:
+    try:
+        return follower.follow(change.target, course.workload, course.watching)
     except ClusterError:
         follower.say(claim("progress.lost", target=_word(change.target)))
+        raise
+
+
+def _send_whole(cluster: "Cluster", change: LiveChange, patch: "Callable[[Tree], Sequence[object]]") -> None:
+    """Make what must be there first, and send the request; where that does not happen, what was made goes again.
+
+    Raises:
+        ClusterError: ``change-…``.
+    """
+    for each in change.created:
+        cluster.create(each, dry_run=True)
+    made: list[Reference] = []
+    try:
+        for each in change.created:
+            if cluster.create(each, dry_run=False):
+                made.append(reference(each))  # noqa: PERF401 - kept also when the next one fails
+        send(cluster, change.target, patch)
+    except ClusterError as error:
+        # where nobody knows whether the object refers to it already, it stays
+        for left in made if error.slug != "change-unknown" else ():
+            with suppress(ClusterError):
+                cluster.delete(left)
         raise
 
 
@@ -123,8 +153,10 @@ def send(cluster: "Cluster", target: Reference, patch: "Callable[[Tree], Sequenc
             return
 
 
-def take_back(cluster: "Cluster", target: Reference) -> None:
-    """Take the recorded change back, and remove what was made for it.
+def take_back(cluster: "Cluster", target: Reference) -> tuple[Claim, ...]:
+    """Take the recorded change back, and remove what was made for it and the pods that would outlast it.
+
+    Returns what could not be removed.
 
     Raises:
         ClusterError: ``change-…``.
@@ -132,8 +164,15 @@ def take_back(cluster: "Cluster", target: Reference) -> None:
     """
     made = created_by(cluster.look(target)[0])
     send(cluster, target, way_back)
-    for each in made:
-        cluster.delete(each)
+    left: list[Claim] = []
+    found, pods, _ = cluster.look(target)
+    gone = [(each, None) for each in made] + [(reference(pod), pod["metadata"]["uid"]) for pod in stuck(found, pods)]
+    for each, uid in gone:
+        try:
+            cluster.delete(each, uid)
+        except ClusterError:
+            left.append(claim("rollout.left-behind", left=f"{each.kind.lower()}/{each.name}"))
+    return tuple(left)
 
 
 def _after(
@@ -143,29 +182,31 @@ def _after(
     names = ", ".join(f"{each.target} {each.after}" for each in change.changes if not isinstance(each.after, dict))
     because = [claim("rollout.applied", target=str(change.target), changes=names), *ended.verdict.because]
     if ended.verdict.failed:
-        because.append(_taken_back(cluster, follower, change.target, keep=keep))
+        because += _taken_back(cluster, follower, change.target, keep=keep)
     first = report.results[0]._replace(verdict=Verdict(ended.verdict.state, tuple(because)))
     second = ended.second.results if ended.second else ()
     return report._replace(results=(first, *report.results[1:], *second))
 
 
-def _taken_back(cluster: "Cluster", follower: Follower, target: Reference, *, keep: bool) -> Claim:
+def _taken_back(cluster: "Cluster", follower: Follower, target: Reference, *, keep: bool) -> tuple[Claim, ...]:
     if keep:
-        return claim("rollout.kept", target=str(target))
+        return (claim("rollout.kept", target=str(target)),)
     follower.say(claim("progress.back", target=str(target)))
     try:
-        take_back(cluster, target)
+        left = take_back(cluster, target)
     except (ClusterError, UsageError) as error:
-        return claim("rollout.not-rolled-back", target=str(target), reason=error.slug)
-    return claim("rollout.rolled-back", target=str(target))
+        return (claim("rollout.not-rolled-back", target=str(target), reason=error.slug),)
+    return (claim("rollout.rolled-back", target=str(target)), *left)
 
 
 def _require_own(change: LiveChange, *, forced: bool) -> None:
-    """Stop where Helm, Argo CD or Flux keeps the object.
+    """Stop where Helm, Argo CD, Flux or the controller of another object keeps the object.
 
     Raises:
-        UsageError: ``kept-elsewhere``.
+        UsageError: ``kept-elsewhere`` or ``object-owned``.
     """
+    if change.owner is not None and not forced:
+        raise UsageError("object-owned", owner=str(change.owner), unit=str(change.target))
     if change.kept_by and not forced:
         keeper = change.kept_by[0]
         raise UsageError("kept-elsewhere", tool=keeper.tool, name=keeper.name, target=str(change.target))

@@ -30,9 +30,16 @@ def open_cluster(options: "Namespace", since_s: int | None = None, *, probes: bo
     try:
         from oomedic.sources.cluster.cluster import Cluster
         from oomedic.sources.cluster.connection import Access
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtra("extra-missing", extra="cluster") from error
-    access = Access(options.kubeconfig, options.context, options.namespace, options.as_user, tuple(options.as_group))
+    access = Access(
+        options.kubeconfig,
+        options.context,
+        options.namespace,
+        options.as_user,
+        tuple(options.as_group),
+        seconds(options.request_timeout, "--request-timeout") or 0,
+    )
     return Cluster(access, since_s, probes=probes)
 
 

@@ -22,8 +22,9 @@ def run(options: "Namespace") -> int:
         found, _ = edited_object(cluster.workload(*kind_and_name(options.target)), facts)
         target = reference(found)
         record = recorded(found) or {}
-        take_back(cluster, target)
+        left = take_back(cluster, target)
     remedies = tuple(map(str, record.get("remedies") or ()))
     told = claim("rollout.undone", target=str(target), remedies=remedies, at=str(record.get("at")))
-    write(f"{phrasebook(options).say(told)}\n")
+    phrases = phrasebook(options)
+    write("".join(f"{phrases.say(each)}\n" for each in (told, *left)))
     return 0

@@ -24,7 +24,7 @@ def run(options: "Namespace") -> int:
     """Verify one workload and return the exit status: 0 healthy, 4 otherwise."""
     facts = catalogue(options)
     known = library(options, facts)
-    watching = Watching(seconds(options.timeout) or 0, seconds(options.soak) or 0)
+    watching = Watching(seconds(options.timeout, "--timeout") or 0, seconds(options.soak, "--soak") or 0)
     with open_cluster(options) as cluster:
         live = cluster.workload(*kind_and_name(options.target))
         found, workloads = edited_object(live, facts)

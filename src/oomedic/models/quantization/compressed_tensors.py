@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from oomedic.models.quantization.block import Block, Origin, declared_kv_dtype, entries
-from oomedic.models.quantization.four_bit_floats import NvFp4
+from oomedic.models.quantization.four_bit_floats import nvfp4
 from oomedic.models.quantization.fp8 import EightBit, Scales
 from oomedic.models.quantization.integers import PackedIntegers
 from oomedic.models.quantization.scheme import Kind, Scheme
@@ -28,7 +28,7 @@ def read(block: Block, origin: Origin) -> Scheme | None:
     groups = []
     targets: list[str] = []
     for group in (block.get("config_groups") or {}).values():
-        kind = _kind(group, origin.element_bytes)
+        kind = _kind(group, origin)
         if kind is None:
             return None
         named = tuple(group.get("targets") or ("Linear",))
@@ -66,21 +66,27 @@ def _target(named: Sequence[str]) -> Callable[[str], bool]:
     return matches
 
 
-def _kind(group: Block, element_bytes: int) -> Kind | None:
+def _kind(group: Block, origin: Origin) -> Kind | None:
     weights = group.get("weights") or {}
     inputs = group.get("input_activations") or {}
     bits, strategy = weights.get("num_bits"), weights.get("strategy")
     static = bool(inputs) and inputs.get("dynamic") is False
     if weights.get("type") == "float" and bits == 4:
-        return NvFp4(int(weights.get("group_size") or 16), 1 if inputs else 0, element_bytes)
+        return nvfp4(origin, int(weights.get("group_size") or 16), 1 if inputs else 0)
     if inputs and bits == 8:
         scales: Scales = strategy if strategy in {"tensor", "channel", "block"} else "channel"
         structure = weights.get("block_structure") or (128, 128)
-        return EightBit(scales, tuple(structure), static, element_bytes)
+        return EightBit(scales, tuple(structure), static, origin.element_bytes)
     if bits in {4, 8}:
         size = weights.get("group_size") or -1
         asymmetric = weights.get("symmetric") is False
         return PackedIntegers(
-            bits, int(size), asymmetric, shape_tensor=True, element_bytes=element_bytes, expert_index=True
+            bits,
+            int(size),
+            asymmetric,
+            shape_tensor=True,
+            element_bytes=origin.element_bytes,
+            expert_index=True,
+            ordered=weights.get("actorder") == "group",
         )
     return None

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from oomedic.errors import UsageError
 from oomedic.models.modules import Experts, Linear
-from oomedic.models.quantization.block import Block, Origin, uniform
+from oomedic.models.quantization.block import Block, Origin, entries, uniform
 from oomedic.models.quantization.scheme import Scheme, Sizes, bias_of, blocks, rows_of_w13
 
 Scales = Literal["tensor", "channel", "block"]
@@ -109,7 +109,10 @@ def block_shape(block: Block) -> tuple[int, int]:
 
 
 def read(block: Block, origin: Origin) -> Scheme:
-    """Read the block of an fp8 checkpoint, with scales per tensor or per block."""
+    """Read the block of an fp8 checkpoint, with scales per tensor or per block.
+
+    Published ones list their towers among what is left alone; a block without any list is a catalogue's short form.
+    """
     kind = EightBit(
         "block" if block.get("weight_block_size") else "tensor",
         block_shape(block),
@@ -118,4 +121,4 @@ def read(block: Block, origin: Origin) -> Scheme:
         refines_blocks=bool(origin.release.get("fp8_refines_blocks", True)),
         spread=origin.capability < _NATIVE,
     )
-    return uniform("fp8", block, origin, kind)
+    return uniform("fp8", block, origin, kind)._replace(towers=not block or bool(entries(block)))

@@ -13,7 +13,10 @@ from oomedic.models.quantization.scheme import Scheme, Sizes, bias_of, blocks, r
 
 
 class PackedIntegers(NamedTuple):
-    """``bits`` per weight, a scale per ``group_size`` inputs (-1: per output), zero points and g_idx where kept."""
+    """``bits`` per weight, a scale per ``group_size`` inputs (-1: per output), zero points and g_idx where kept.
+
+    ``ordered`` when inputs are sorted by activation (desc_act, actorder): only then the index is needed.
+    """
 
     bits: int
     group_size: int
@@ -22,6 +25,14 @@ class PackedIntegers(NamedTuple):
     shape_tensor: bool = False
     element_bytes: int = 2
     expert_index: bool = False
+    ordered: bool = False
+
+    def after_loading(self) -> "PackedIntegers":
+        """Return what stays once Marlin has repacked the weights: an index that orders nothing is emptied.
+
+        gptq_marlin.py and compressed_tensors_moe.py process_weights_after_loading (0.10.0: torch.empty((experts, 0))).
+        """
+        return self if self.ordered else self._replace(group_index=False, expert_index=False)
 
     def linear(self, module: Linear) -> Sizes:
         """Return packed weight, scales, zero points, g_idx and bias of a matrix.
@@ -75,6 +86,7 @@ def read_gptq(block: Block, origin: Origin) -> Scheme:
         zero_points=True,
         group_index=True,
         element_bytes=origin.element_bytes,
+        ordered=bool(block.get("desc_act")),
     )
     return uniform("gptq", block, origin, kind)._replace(towers=False)
 

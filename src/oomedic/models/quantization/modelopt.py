@@ -6,7 +6,7 @@ Mirrors vllm/model_executor/layers/quantization/modelopt.py.
 from collections.abc import Mapping
 
 from oomedic.models.quantization.block import Block, Origin, declared_kv_dtype, entries, uniform
-from oomedic.models.quantization.four_bit_floats import NvFp4
+from oomedic.models.quantization.four_bit_floats import nvfp4
 from oomedic.models.quantization.fp8 import EightBit, MxFp8
 from oomedic.models.quantization.scheme import Kind, Scheme
 from oomedic.models.quantization.skipping import short_name, skipper
@@ -25,7 +25,7 @@ def _kind(algorithm: str, block: Block, origin: Origin) -> Kind | None:
     element = origin.element_bytes
     group = int(block.get("group_size") or 16)
     if algorithm in {"NVFP4", "W4A16_NVFP4"}:
-        return NvFp4(group, 1, element)
+        return nvfp4(origin, group)
     if algorithm == "FP8":
         return EightBit("tensor", static_inputs=True, element_bytes=element)
     if algorithm == "FP8_PER_CHANNEL_PER_TOKEN":

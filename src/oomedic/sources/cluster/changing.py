@@ -43,8 +43,8 @@ async def change(
     return {"apiVersion": kind.api_version, "kind": kind.kind, **answer.tree}
 
 
-async def create(connection: Connection, kind: Kind, made: Tree, *, dry_run: bool) -> None:
-    """Create one object.
+async def create(connection: Connection, kind: Kind, made: Tree, *, dry_run: bool) -> bool:
+    """Create one object; tell whether it is new: one that says the same, left by an interrupted change, is fine.
 
     Raises:
         ClusterError: as ``change``.
@@ -53,18 +53,36 @@ async def create(connection: Connection, kind: Kind, made: Tree, *, dry_run: boo
     parameters = {"fieldManager": _MANAGER, "fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
     body, headers = json.dumps(made).encode(), {"Content-Type": "application/json"}
     answer = await connection.ask("POST", kind.path(target.namespace), parameters, body, headers)
+    if answer.status == _CONFLICT:
+        there = await connection.get(kind.path(target.namespace, target.name))
+        if there.status == 200 and _says(there.tree, made):
+            return False
     if answer.status not in {200, 201}:
         raise _refusal(answer, kind, target, "create")
+    return True
 
 
-async def delete(connection: Connection, kind: Kind, target: Reference) -> None:
-    """Delete one object; one that is gone already is fine.
+def _says(found: Any, wanted: Any) -> bool:
+    """Tell whether an object says all that is wanted; what the server adds does not matter."""
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(
+            key in {"apiVersion", "kind"} or (key in found and _says(found[key], each)) for key, each in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(found, list) and len(found) == len(wanted) and all(map(_says, found, wanted))
+    return bool(found == wanted)
+
+
+async def delete(connection: Connection, kind: Kind, target: Reference, uid: str | None = None) -> None:
+    """Delete one object, with ``uid`` that very one and no successor of the same name; one that is gone is fine.
 
     Raises:
         ClusterError: as ``change``.
     """
-    answer = await connection.ask("DELETE", kind.path(target.namespace, target.name), {})
-    if answer.status not in {200, 202, 404}:
+    body = json.dumps({"preconditions": {"uid": uid}}).encode() if uid else None
+    headers = {"Content-Type": "application/json"} if uid else None
+    answer = await connection.ask("DELETE", kind.path(target.namespace, target.name), {}, body, headers)
+    if answer.status not in {200, 202, 404, *((_CONFLICT,) if uid else ())}:
         raise _refusal(answer, kind, target, "delete")
 
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from oomedic.errors import ClusterError
 from oomedic.kube.ownership import Reference, Tree, reference
-from oomedic.live.workload import LiveWorkload
+from oomedic.live.workload import LiveWorkload, Refused
 from oomedic.sources.cluster.changing import change, create, delete
 from oomedic.sources.cluster.collection import Collection, Scope
 from oomedic.sources.cluster.connection import Access, Connection, connect
@@ -71,21 +72,31 @@ class Cluster:
         """
         return self.run(self._change(target, patch, dry_run=dry_run))
 
-    def create(self, made: Tree, *, dry_run: bool) -> None:
-        """Create one object.
+    def create(self, made: Tree, *, dry_run: bool) -> bool:
+        """Create one object; tell whether it is new, and not one that says the same.
 
         Raises:
             ClusterError: ``change-…``.
         """
-        self.run(self._create(made, dry_run=dry_run))
+        return self.run(self._create(made, dry_run=dry_run))
 
-    def delete(self, target: Reference) -> None:
-        """Delete one object.
+    def delete(self, target: Reference, uid: str | None = None) -> None:
+        """Delete one object; with ``uid`` that very one.
 
         Raises:
             ClusterError: ``change-…``.
         """
-        self.run(self._delete(target))
+        self.run(self._delete(target, uid))
+
+    def require_pod_deletion(self, namespace: str) -> None:
+        """Pass where the user may delete pods.
+
+        Raises:
+            ClusterError: ``change-forbidden``.
+        """
+        if not self.run(self._connection.may("delete", "pods", "", namespace)):
+            rule = Refused("", "delete", "", "pods", namespace).rule
+            raise ClusterError("change-forbidden", verb="delete", resource="pods", namespace=namespace, rule=rule)
 
     def observed(self, pods: Sequence[Tree], found: Tree) -> LiveWorkload:
         """Return all that is known of some pods of a workload."""
@@ -107,12 +118,13 @@ class Cluster:
         """Return the memory in use of the container's fullest GPU, None where it cannot be seen."""
         return self.run(memory_in_use(self._connection, pod, container))
 
-    async def _create(self, made: Tree, *, dry_run: bool) -> None:
+    async def _create(self, made: Tree, *, dry_run: bool) -> bool:
         kind = await self._collection.kinds.of(made["apiVersion"], made["kind"])
-        await create(self._connection, kind, made, dry_run=dry_run)
+        return await create(self._connection, kind, made, dry_run=dry_run)
 
-    async def _delete(self, target: Reference) -> None:
-        await delete(self._connection, await self._collection.kinds.of(target.api_version, target.kind), target)
+    async def _delete(self, target: Reference, uid: str | None) -> None:
+        kind = await self._collection.kinds.of(target.api_version, target.kind)
+        await delete(self._connection, kind, target, uid)
 
     async def _change(self, target: Reference, patch: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Tree:
         kind = await self._collection.kinds.of(target.api_version, target.kind)

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from oomedic.claim import Claim, claim
 from oomedic.errors import UsageError
 from oomedic.kube.ownership import Reference, Tree, controller_of
+from oomedic.live.revisions import former_of_deployment, former_of_set, ran_itself_until
 from oomedic.live.workload import (
     ContainerLog,
     LivePod,
@@ -16,13 +17,14 @@ from oomedic.live.workload import (
     config_maps_named,
     has_crashed,
     is_failing,
+    is_ready,
     is_unscheduled,
     logged_lives,
-    working_revision,
 )
+from oomedic.live_diagnosis import controller_among
 from oomedic.sources.cluster.connection import Connection
 from oomedic.sources.cluster.gpus import inside
-from oomedic.sources.cluster.kinds import CONFIG_MAP, EVENT, POD, REPLICA_SET, Kind, Kinds
+from oomedic.sources.cluster.kinds import CONFIG_MAP, CONTROLLER_REVISION, EVENT, POD, REPLICA_SET, Kind, Kinds
 from oomedic.sources.cluster.nodes import Around, Nodes, place
 from oomedic.sources.cluster.sight import Sight
 
@@ -109,7 +111,7 @@ class Collection:
         around = await self.nodes.around(chosen)
         seen, remarks = await self._with_gpus(observed, around)
         own = {place(pod) for pod in chosen}
-        return LiveWorkload(
+        live = LiveWorkload(
             chain=owners or tuple(chosen[:1]),
             pods=seen,
             config_maps=maps,
@@ -117,9 +119,10 @@ class Collection:
             neighbours=tuple(each for each in around.users if each not in own),
             node_pools=await self.nodes.pools(),
             remarks=remarks,
-            working=await self._working(owners, chosen),
-            refused=tuple(dict.fromkeys(each for each in self.sight.refused if each.namespace in namespaces)),
         )
+        live = await self._with_history(live, owners, chosen)
+        refused = tuple(dict.fromkeys(each for each in self.sight.refused if each.namespace in namespaces))
+        return live._replace(refused=refused)
 
     async def _chain(self, found: Tree) -> tuple[Tree, ...]:
         """Return the owners of an object, the topmost first; where one may not be seen, the chain begins below it."""
@@ -157,18 +160,25 @@ class Collection:
         chain = await self._chain(pod)
         return any(owner["metadata"].get("uid") == found["metadata"].get("uid") for owner in chain)
 
-    async def _working(self, owners: tuple[Tree, ...], pods: list[Tree]) -> Tree | None:
-        """Return a Deployment as its pods that are ready run it, where those that fail run another revision."""
-        found = next((owner for owner in owners if owner["kind"] == "Deployment"), None)
-        failing = [pod for pod in pods if is_failing(pod)]
-        if found is None or not failing:
-            return None
+    async def _with_history(self, live: LiveWorkload, owners: tuple[Tree, ...], pods: list[Tree]) -> LiveWorkload:
+        """Add the last revision that ran, where pods of a workload fail whose revisions are kept."""
+        found = controller_among(owners)
+        if found is None or not any(map(is_failing, pods)):
+            return live
+        deploys = found["kind"] == "Deployment"
+        kind = REPLICA_SET if deploys else CONTROLLER_REVISION
         labels = (found["spec"].get("selector") or {}).get("matchLabels") or {}
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        revisions = await self.sight.list(
-            "revisions", REPLICA_SET, found["metadata"]["namespace"], labelSelector=selector
-        )
-        return working_revision(found, revisions, failing)
+        revisions = await self.sight.list("revisions", kind, found["metadata"]["namespace"], labelSelector=selector)
+        siblings = pods
+        if len(revisions) > 1 and not any(map(is_ready, pods)):
+            siblings = await self.sight.list("neighbours", POD, found["metadata"]["namespace"], labelSelector=selector)
+        former = (former_of_deployment if deploys else former_of_set)(found, revisions, siblings)
+        if former is not None and former.pod is not None:
+            around = await self.nodes.around([former.pod])
+            former = former._replace(node=around.node)
+        itself = ran_itself_until(found, revisions) if deploys else None
+        return live._replace(former=former, ran_itself_until=itself)
 
     async def _pod(self, pod: Tree) -> LivePod:
         async with self._limit:

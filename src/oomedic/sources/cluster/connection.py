@@ -18,7 +18,6 @@ from oomedic.errors import ClusterError
 _TRIES: Final = 5
 _FIRST_PAUSE_S: Final = 0.25
 _LONGEST_PAUSE_S: Final = 10.0
-_TIMEOUT_S: Final = 30.0
 _PAGE: Final = 250
 _LOG_LIMIT: Final = 32 * 1024 * 1024
 _BUSY: Final = frozenset((429, 503))
@@ -26,13 +25,14 @@ _FAULTY: Final = frozenset((500, 502, 504))
 
 
 class Access(NamedTuple):
-    """How to reach a cluster: kubectl's options of the same names."""
+    """How to reach a cluster: kubectl's options of the same names; ``timeout_s`` is for one answer."""
 
     kubeconfig: str | None = None
     context: str | None = None
     namespace: str | None = None
     user: str | None = None
     groups: tuple[str, ...] = ()
+    timeout_s: float = 30.0
 
 
 class Answer(NamedTuple):
@@ -61,6 +61,7 @@ class Connection:
     def __init__(self, api: Any, access: Access) -> None:
         """Keep kr8s' session."""
         self._api = api
+        self._timeout_s = access.timeout_s
         self.namespace: str = access.namespace or api.namespace or "default"
         self.server: str = str(api.auth.server)
         self._session = api._session  # noqa: SLF001 - kr8s has no setting for impersonation, nor for a new token
@@ -161,34 +162,6 @@ class Connection:
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
         return await self.get(path, limitBytes=str(_LOG_LIMIT), **parameters)
 
-    async def lines(self, path: str, **parameters: str) -> AsyncIterator[str]:
-        """Follow a watch or a log, line by line, until the server ends it.
-
-        Raises:
-            ClusterError: ``cluster-cut`` when the connection breaks, ``cluster-refused`` on any other status.
-        """
-        base, last = _split(path)
-        try:
-            async with self._api.call_api(
-                "GET",
-                version="",
-                base=base,
-                url=last,
-                params=parameters,
-                stream=True,
-                raise_for_status=False,
-                timeout=_TIMEOUT_S,
-            ) as response:
-                if response.status_code != 200:
-                    answer = Answer(response.status_code, await response.aread())
-                    raise ClusterError(
-                        "cluster-refused", server=self.server, status=answer.status, reason=answer.message
-                    )
-                async for line in response.aiter_lines():
-                    yield line
-        except (httpx.HTTPError, kr8s.APITimeoutError) as error:
-            raise ClusterError("cluster-cut", server=self.server, reason=_reason(error)) from error
-
     async def _once(
         self, method: str, path: str, parameters: Mapping[str, str], sent: tuple[bytes | None, Mapping[str, str] | None]
     ) -> tuple[Answer, str | None]:
@@ -204,11 +177,11 @@ class Connection:
                 content=body,
                 headers=dict(headers or {}),
                 raise_for_status=False,
-                timeout=_TIMEOUT_S,
+                timeout=self._timeout_s,
             ) as response:
                 return Answer(response.status_code, response.content), response.headers.get("Retry-After")
         except kr8s.APITimeoutError as error:
-            raise ClusterError("cluster-slow", server=self.server, seconds=int(_TIMEOUT_S)) from error
+            raise ClusterError("cluster-slow", server=self.server, seconds=int(self._timeout_s)) from error
         except httpx.HTTPError as error:
             raise ClusterError("cluster-unreachable", server=self.server, reason=_reason(error)) from error
 
@@ -246,7 +219,7 @@ async def _api(access: Access) -> Any:
                 kubeconfig=access.kubeconfig, context=access.context, namespace=access.namespace
             )
         except kr8s.APITimeoutError as error:
-            raise ClusterError("cluster-slow", server="", seconds=int(_TIMEOUT_S)) from error
+            raise ClusterError("cluster-slow", server="", seconds=int(access.timeout_s)) from error
         except httpx.HTTPError as error:
             raise ClusterError("cluster-unreachable", server=_server(error), reason=_reason(error)) from error
         except (ValueError, KeyError, OSError) as error:
@@ -255,9 +228,9 @@ async def _api(access: Access) -> Any:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Take a path apart as kr8s wants it."""
+    """Take a path apart as kr8s wants it: to the roots it would add a slash, and /apis/ does not tell the kinds."""
     base, _, last = path.rpartition("/")
-    return (base, last) if base else (path, "")
+    return base or "/.", last
 
 
 def _pause(attempt: int, after: str | None) -> float:

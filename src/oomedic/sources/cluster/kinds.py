@@ -6,7 +6,10 @@ from typing import Any, Final, NamedTuple
 from oomedic.errors import ClusterError, UsageError
 from oomedic.sources.cluster.connection import Connection
 
-_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_AGGREGATED: Final = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
+)
+"""All kinds in two answers: since Kubernetes 1.30, and in its beta form since 1.26."""
 
 
 class Kind(NamedTuple):
@@ -43,6 +46,7 @@ EVENT: Final = Kind("Event", "v1", "events", also=("ev",))
 CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps", also=("cm",))
 NAMESPACE: Final = Kind("Namespace", "v1", "namespaces", namespaced=False, also=("ns",))
 REPLICA_SET: Final = Kind("ReplicaSet", "apps/v1", "replicasets", also=("rs",))
+CONTROLLER_REVISION: Final = Kind("ControllerRevision", "apps/v1", "controllerrevisions")
 NODE_POOL: Final = Kind("NodePool", "karpenter.sh/v1", "nodepools", namespaced=False)
 RUNTIME_CLASS: Final = Kind("RuntimeClass", "node.k8s.io/v1", "runtimeclasses", namespaced=False)
 BUILT_IN: Final = (
@@ -56,7 +60,7 @@ BUILT_IN: Final = (
     Kind("Deployment", "apps/v1", "deployments", also=("deploy",)),
     Kind("StatefulSet", "apps/v1", "statefulsets", also=("sts",)),
     Kind("DaemonSet", "apps/v1", "daemonsets", also=("ds",)),
-    Kind("ControllerRevision", "apps/v1", "controllerrevisions"),
+    CONTROLLER_REVISION,
     Kind("Job", "batch/v1", "jobs"),
     Kind("CronJob", "batch/v1", "cronjobs", also=("cj",)),
     Kind("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", also=("lws",)),

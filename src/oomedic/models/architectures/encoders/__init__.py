@@ -57,7 +57,7 @@ def encoder_of(config: Config, shard: Shard) -> Tower | None:
 
     Empty where it has none; None where their kind is not known, or the config does not describe them.
     """
-    if config.get("model_type") in shard.release.get("text_only", ()):
+    if shard.no_encoder or config.get("model_type") in shard.release.get("text_only", ()):
         return ()
     try:
         return _built(config, shard)

@@ -1,0 +1,1 @@
+"""What lint says, in each of its formats."""
