@@ -132,6 +132,14 @@ def test_where_nothing_fits_that_is_said(capsys):
     assert [note["message"] for note in report["notes"]] == ["search.none"]
 
 
+def test_prices_of_two_regions_beside_each_other_are_told(capsys, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('{"region": "eu-west-1", "prices": {"g6e.12xlarge": 1.0}}', encoding="utf-8")
+    report = asked(capsys, LLAMA, "--context", "32k", "--prices", str(path))
+    note = next(note for note in report["notes"] if note["message"] == "search.some-other-region")
+    assert note["parameters"] == {"region": "eu-west-1", "known": "us-east-1"}
+
+
 def test_prices_of_a_region_that_is_not_known_are_named_as_anothers(capsys):
     report = asked(capsys, LLAMA, "--region", "eu-central-1")
     assert "search.other-region" in [note["message"] for note in report["notes"]]
@@ -141,7 +149,7 @@ def test_prices_of_a_region_that_is_not_known_are_named_as_anothers(capsys):
 def test_given_prices_rank_the_answers(capsys, tmp_path):
     path = tmp_path / "prices.json"
     path.write_text('{"region": "eu-central-1", "prices": {"p4de.24xlarge": 0.5}}', encoding="utf-8")
-    report = asked(capsys, LLAMA, "--prices", str(path))
+    report = asked(capsys, LLAMA, "--context", "32k", "--prices", str(path))
     first = report["results"][0]["instance"]
     assert (first["type"], first["price_usd_per_hour"], first["price_region"]) == ("p4de.24xlarge", 0.5, "eu-central-1")
 

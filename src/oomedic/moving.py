@@ -38,7 +38,7 @@ def _moved(offer: Offer, workload: Workload, around: Surroundings) -> Offer:
     if offer.instance is None:
         return offer
     sizes = {change.target: change.after for change in offer.changes}
-    gpus = int(sizes.get("tensor_parallel_size", 1)) * int(sizes.get("pipeline_parallel_size", 1))
+    gpus = int(sizes.get("tensor_parallel_size", 1)) * int(sizes.get("pipeline_parallel_size", 1)) * _copies(workload)
     path = next((place.file for place in workload.edit_paths.values()), next(iter(around.texts)))
     try:
         text = edited_text(around.texts[path], workload, offer.changes)
@@ -47,6 +47,12 @@ def _moved(offer: Offer, workload: Workload, around: Surroundings) -> Offer:
     except InputError:
         return offer
     return offer._replace(moves=moves(Goal(offer.instance, workload, around.texts[path], text, gpus), around))
+
+
+def _copies(workload: Workload) -> int:
+    """Return how many copies of the model data parallelism makes in one pod."""
+    sizes = (workload.arguments.given.get(name) for name in ("data_parallel_size_local", "data_parallel_size"))
+    return next((size.value for size in sizes if size is not None and isinstance(size.value, int)), 1) or 1
 
 
 def _classes(manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:

@@ -173,11 +173,19 @@ def _notes(found: Resolved, wish: Wish, order: Order, answers: tuple[Answer, ...
     if order.context is not None and longest is not None and order.context > longest:
         notes.append(claim("search.beyond-model", context=order.context, longest=longest))
     regions = {answer.instance.region for answer in answers if answer.instance.price is not None}
-    if order.region is not None and regions - {order.region}:
-        notes.append(claim("search.other-region", region=order.region, known=", ".join(sorted(regions))))
+    notes += _of_other_regions(order.region or (order.prices.region if order.prices else None), regions)
     if not answers:
         notes.append(claim("search.none"))
     return notes
+
+
+def _of_other_regions(region: str | None, shown: set[str]) -> list[Claim]:
+    """Say which prices are not of the region that is meant: that of ``--region``, else that of the file of prices."""
+    others = ", ".join(sorted(shown - {region}))
+    if region is None or not others:
+        return []
+    name = "search.some-other-region" if region in shown else "search.other-region"
+    return [claim(name, region=region, known=others)]
 
 
 __all__ = ["Order", "plan_instances", "wish_of"]

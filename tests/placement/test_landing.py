@@ -169,3 +169,28 @@ items:
 """
     (pool,) = read_node_pools(text, "f")
     assert (pool.name, pool.weight, pool.limits, pool.place) == ("a", 10, {"nvidia.com/gpu": "4"}, (0, 0))
+
+
+def test_what_the_catalogue_does_not_say_of_a_type_closes_no_pool(karpenter_pool, instances):
+    nitro = Requirement("karpenter.k8s.aws/instance-hypervisor", "In", ("nitro",))
+    fast = Requirement("karpenter.k8s.aws/instance-network-bandwidth", "Gt", ("10000",))
+    pool = karpenter_pool._replace(requirements=(*karpenter_pool.requirements, nitro, fast))
+    without = landings(Needs(1, tolerations=TOLERATED), [karpenter_pool], instances)
+    assert cards(landings(Needs(1, tolerations=TOLERATED), [pool], instances)) == cards(without) != []
+
+
+def test_a_device_that_no_card_is_closes_a_pool(karpenter_pool, instances):
+    neuron = Requirement("karpenter.k8s.aws/instance-accelerator-name", "In", ("inferentia2",))
+    pool = karpenter_pool._replace(requirements=(*karpenter_pool.requirements, neuron))
+    assert cards(landings(Needs(1, tolerations=TOLERATED), [pool], instances)) == []
+
+
+def test_auto_mode_makes_no_nodes_of_families_that_it_does_not_support(auto_pool, karpenter_pool, instances):
+    """Of the p3 only p3dn, and no g7: Karpenter makes all of them."""
+    free = auto_pool._replace(requirements=(), limits={})
+    own = cards(landings(Needs(1, tolerations=TOLERATED), [free], instances))
+    assert "Tesla V100-SXM2-32GB" in own
+    missing = {"Tesla V100-SXM2-16GB", "NVIDIA RTX PRO 4500 Blackwell Server Edition"}
+    assert not missing & set(own)
+    other = karpenter_pool._replace(requirements=(), limits={})
+    assert missing <= set(cards(landings(Needs(1, tolerations=TOLERATED), [other], instances)))

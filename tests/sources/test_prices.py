@@ -76,7 +76,18 @@ def test_a_file_of_prices_is_read(tmp_path, name, text):
     assert (found.region, found.date, found.by_type) == ("eu-west-1", "2026-11-02", {"g5.xlarge": 1.123})
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"prices": 3}', '{"prices": {"g5.xlarge": "cheap"}}', "\x00\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"prices": 3}',
+        '{"prices": {"g5.xlarge": "cheap"}}',
+        '{"prices": {"a": -1}}',
+        '{"prices": {"a": NaN}}',
+        "\x00\xff",
+    ],
+)
 def test_a_file_without_prices_is_one_clear_error(tmp_path, text):
     path = tmp_path / "p.json"
     path.write_text(text, encoding="utf-8")

@@ -102,6 +102,11 @@ class EngineConfig(NamedTuple):
         return max(1, self.integer("data_parallel_size"))
 
     @property
+    def local_ranks(self) -> int:
+        """Return over how many GPUs all copies are spread that one command starts: data parallelism repeats them."""
+        return self.ranks * (self.integer("data_parallel_size_local") or self.data_parallel_size)
+
+    @property
     def max_model_len(self) -> int | None:
         """Return the length of a request, None where neither argument nor model tells."""
         return self.integer("max_model_len") or None

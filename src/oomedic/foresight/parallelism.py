@@ -13,7 +13,7 @@ def too_few_gpus(evidence: Evidence) -> Iterator[Finding]:
     gpus = workload.gpus_per_replica if workload else None
     if workload is None or config is None or not gpus:
         return
-    world = config.ranks * (config.integer("data_parallel_size_local") or config.data_parallel_size)
+    world = config.local_ranks
     if world <= gpus:
         return
     sizes = {

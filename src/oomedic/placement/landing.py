@@ -29,6 +29,17 @@ _OPEN: Final = frozenset(
 )
 """Labels whose value is chosen when a node is made, or is not known here."""
 
+_UNSAID: Final = frozenset(
+    (
+        *("instance-hypervisor", "instance-tenancy", "instance-capability-flex", "instance-nitro-enclaves-supported"),
+        *("instance-cpu-manufacturer", "instance-cpu-sustained-clock-speed-mhz", "instance-ebs-bandwidth"),
+        *("instance-network-bandwidth", "instance-encryption-in-transit-supported", "ec2nodeclass"),
+        *("capacity-reservation-id", "capacity-reservation-type", "capacity-reservation-interruptible"),
+        *("placement-group-id", "placement-group-partition"),
+    )
+)
+"""Labels of Karpenter and Auto Mode, without their domain, that the catalogue of instance types does not have."""
+
 
 class Landing(NamedTuple):
     """One card that the pod may get: the instance types that have it, the cheapest first, and the pools they are of.
@@ -87,7 +98,7 @@ def why_closed(needs: Needs, pool: NodePool, instances: Sequence[Instance]) -> C
 
 def pool_allows(pool: NodePool, instance: Instance) -> bool:
     """Tell whether a pool may make nodes of a type; what is sold in Capacity Blocks needs a pool of reserved nodes."""
-    if instance.capacity == "capacity-block" and not _makes_reserved(pool):
+    if not pool.makes(instance.family) or (instance.capacity == "capacity-block" and not _makes_reserved(pool)):
         return False
     return _outside(pool.requirements, labels_in(pool, instance), pool) is None
 
@@ -174,7 +185,9 @@ def _selected(needs: Needs, instance: Instance) -> bool:
     labels = labels_in(None, instance)
 
     def allows(requirement: Requirement) -> bool:
-        says_something = requirement.key in labels or "/instance-" in requirement.key
+        says_something = requirement.key in labels or (
+            "/instance-" in requirement.key and _is_catalogued(requirement.key)
+        )
         return not says_something or requirement.allows(labels.get(requirement.key))
 
     return any(all(map(allows, term)) for term in needs.terms)
@@ -184,15 +197,20 @@ def _outside(term: Iterable[Requirement], labels: Mapping[str, str], pool: NodeP
     """Return the first requirement that nodes of a pool with these labels do not satisfy."""
     for requirement in term:
         key = requirement.key
-        if key in labels or key.startswith(PREFIXES):
+        if key in labels or _is_catalogued(key):
             allowed = requirement.allows(labels.get(key))
-        elif key in _OPEN or any(each.key == key for each in pool.requirements):
+        elif key in _OPEN or key.startswith(PREFIXES) or any(each.key == key for each in pool.requirements):
             allowed = overlap([requirement, *(each for each in pool.requirements if each.key == key)])
         else:
             allowed = requirement.allows(None)
         if not allowed:
             return requirement
     return None
+
+
+def _is_catalogued(key: str) -> bool:
+    """Tell whether a label of an instance type is one that the catalogue has, or has not for want of such a device."""
+    return key.startswith(PREFIXES) and key.partition("/")[2] not in _UNSAID
 
 
 def _grouped(found: Iterable[tuple[Instance, str | None]]) -> tuple[Landing, ...]:

@@ -26,6 +26,15 @@ class NodeClassRef(NamedTuple):
     name: str
 
 
+_AUTO_MODE_FAMILIES: Final = frozenset(
+    (
+        *("p6-b200", "p6-b300", "p5", "p5e", "p5en", "p4d", "p4de", "p3dn"),
+        *("g7e", "g6", "gr6", "g6e", "g5g", "g5", "g4dn"),
+    )
+)
+"""Families with cards for CUDA that EKS Auto Mode supports (amazon-eks-user-guide, automode-learn-instances, 2026)."""
+
+
 class NodePool(NamedTuple):
     """One pool.
 
@@ -49,6 +58,10 @@ class NodePool(NamedTuple):
     def auto_mode(self) -> bool:
         """Tell whether EKS Auto Mode makes its nodes."""
         return self.node_class.group == AUTO_MODE
+
+    def makes(self, family: str) -> bool:
+        """Tell whether the pool's controller makes nodes of a family of instance types at all."""
+        return not self.auto_mode or family in _AUTO_MODE_FAMILIES
 
     @property
     def prefix(self) -> str:

@@ -21,7 +21,7 @@ step: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {tensor}
 step-stages: {instance} ({gpus} x {gpu}) with --tensor-parallel-size {tensor} --pipeline-parallel-size {pipeline}
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from oomedic.claim import Claim, claim
@@ -34,6 +34,8 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 from oomedic.search.splits import Split, splits
 
 _CODE: Final = "FIX303"
+_ARCH: Final = "kubernetes.io/arch"
+_ARM: Final = "arm64"
 
 
 @remedy("FIX303", "bigger-gpu-or-instance", safety="manual")
@@ -42,13 +44,25 @@ def propose(evidence: Evidence, _finding: Finding, catalogue: Catalogued) -> Ite
     config, budget = evidence.config, evidence.assessment.budget if evidence.assessment else None
     if config is None or budget is None or budget.total is None or budget.item("weights") is None:
         return
-    here = budget.total.value * config.ranks
-    for instance in cheapest_of_each(filter(large_enough, catalogue.instances())):
+    here = budget.total.value * config.local_ranks
+    instances = tuple(catalogue.instances())
+    wanted = _architecture(evidence, instances)
+    same = (each for each in instances if each.arch in {None, wanted} and large_enough(each))
+    for instance in cheapest_of_each(same):
         if instance.gpus * instance.gpu.memory.value <= here or _loses_bf16(evidence, instance):
             continue
         split = _split(evidence, config, instance)
         if split is not None:
             yield _proposal(evidence, config, instance, split)
+
+
+def _architecture(evidence: Evidence, instances: Iterable[Instance]) -> str:
+    """Return the processors that the image runs on: as the pod asks for, or as machines with this card have."""
+    asked = evidence.workload.node_selector if evidence.workload else None
+    if asked and _ARCH in asked:
+        return asked[_ARCH]
+    known = {each.arch for each in instances if evidence.gpu is not None and each.gpu.name == evidence.gpu.name}
+    return _ARM if known == {_ARM} else "amd64"
 
 
 def _loses_bf16(evidence: Evidence, instance: Instance) -> bool:
@@ -58,7 +72,7 @@ def _loses_bf16(evidence: Evidence, instance: Instance) -> bool:
 
 def _split(evidence: Evidence, config: EngineConfig, instance: Instance) -> Split | None:
     """Return how the model is spread over as many cards of the machine as it can be."""
-    for split in splits(instance.gpus):
+    for split in splits(instance.gpus, config.local_ranks // config.ranks):
         sizes = {"tensor_parallel_size": split.tensor, "pipeline_parallel_size": split.pipeline}
         try:
             evidence.assess(config.replaced(sizes), gpu=instance.gpu)
@@ -84,13 +98,14 @@ def _proposal(evidence: Evidence, config: EngineConfig, instance: Instance, spli
         tensor=split.tensor,
         pipeline=split.pipeline,
     )
-    return Proposal(tuple(changes), _cost(instance, split), gpu=instance.gpu, step=step, instance=instance)
+    gpus = split.ranks * (config.local_ranks // config.ranks)
+    return Proposal(tuple(changes), _cost(instance, gpus), gpu=instance.gpu, step=step, instance=instance)
 
 
-def _cost(instance: Instance, split: Split) -> Claim:
+def _cost(instance: Instance, gpus: int) -> Claim:
     facts: dict[str, Parameter] = {
         "instance": instance.type,
-        "gpus": split.ranks,
+        "gpus": gpus,
         "gpu": instance.gpu.name,
         "memory": instance.gpu.memory.value,
     }

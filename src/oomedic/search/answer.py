@@ -83,8 +83,9 @@ def _warnings(instance: Instance, bench: Bench, split: Split) -> Iterator[Claim]
         yield claim("search.unpacked", gpu=gpu.name, format=stored.name, native=_dotted(stored.native))
     if split.ranks > 1 and not instance.nvlink:
         yield claim("search.no-nvlink", interconnect=instance.interconnect)
-    if split.ranks < instance.gpus:
-        yield claim("search.idle", used=split.ranks, gpus=instance.gpus)
+    used = split.ranks * bench.copies
+    if used < instance.gpus:
+        yield claim("search.idle", used=used, gpus=instance.gpus)
     if instance.arch == "arm64":
         yield claim("search.arm64")
 

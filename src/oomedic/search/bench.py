@@ -72,6 +72,12 @@ class Bench:
         return gpu.bf16 or self.dtype in _HALF or not self._refuses_half
 
     @property
+    def copies(self) -> int:
+        """How many copies of the model data parallelism makes on one machine."""
+        sizes = (self.wish.given.given.get(name) for name in ("data_parallel_size_local", "data_parallel_size"))
+        return next((size.value for size in sizes if size is not None and isinstance(size.value, int)), 1) or 1
+
+    @property
     def dtype(self) -> str:
         """The data type that was asked for, else the checkpoint's own."""
         asked = self.wish.given.given.get("dtype")

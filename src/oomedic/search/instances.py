@@ -60,7 +60,7 @@ def _tried(bench: Bench, wish: Wish, instance: Instance) -> Iterator[tuple[Split
     nothing but weights were there.
     """
     divided: list[Split] = []
-    for split in splits(instance.gpus):
+    for split in splits(instance.gpus, bench.copies):
         if len(divided) == _SPLITS or (divided and split.ranks < divided[0].ranks):
             return
         if not bench.may_hold_model(split.ranks, instance.gpu):

@@ -15,6 +15,7 @@ from oomedic.instance import REGION, Prices
 _FROM_AWS: Final = "aws"
 _PRICING_REGION: Final = "us-east-1"
 """The price list is served from few regions, this one among them, for all regions."""
+_TOO_MUCH: Final = 1e6
 _ON_DEMAND: Final = {
     "operatingSystem": "Linux",
     "tenancy": "Shared",
@@ -48,7 +49,7 @@ def read_prices(source: str, region: str | None, client: Callable[[], PricingCli
 def _from_file(path: str, region: str | None) -> Prices:
     try:
         content = _parsed(path, Path(path).read_bytes())
-        prices = {str(kind): float(price) for kind, price in content["prices"].items()}
+        prices = {str(kind): _amount(price) for kind, price in content["prices"].items()}
         where = str(content.get("region") or region or REGION)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError("prices-unreadable", path=path, reason=f"{type(error).__name__}: {error}") from error
@@ -56,6 +57,13 @@ def _from_file(path: str, region: str | None) -> Prices:
         raise InputError("prices-of-other-region", path=path, region=where, asked=region)
     date = content.get("date")
     return Prices(where, None if date is None else str(date), prices, path)
+
+
+def _amount(price: Any) -> float:
+    amount = float(price)
+    if not 0 <= amount < _TOO_MUCH:  # not a number neither
+        raise ValueError(f"{price} is no price")
+    return amount
 
 
 def _parsed(path: str, content: bytes) -> Mapping[str, Any]:
