@@ -99,3 +99,21 @@ def test_a_single_worker_tells_that_there_are_others_and_not_how_many(library):
     case = next(each for each in CASES if each["id"] == "gh-vllm-ascend-6611")
     (finding, *_) = diagnosed(case, library).diagnosis.findings
     assert "evidence.ranks-unknown" in [said.message for said in finding.because]
+
+
+def test_ranks_of_the_engine_itself_are_not_taken_for_neighbours(library):
+    """https://github.com/vllm-project/vllm/issues/8731: three of four ranks left a context on the first one's card."""
+    ranks = "".join(f"Process {pid} has 1.62 GiB memory in use. " for pid in (3179876, 3179877, 3179875))
+    line = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 72.00 MiB. GPU 0 has a total capacity of 39.56 "
+        f"GiB of which 60.81 MiB is free. {ranks}Including non-PyTorch memory, this process has 34.61 GiB memory in use."
+    )
+    of_four = diagnosed({"args": {"tensor_parallel_size": 4}, "log_excerpt": [line]}, library).diagnosis
+    assert "OOM101" not in [finding.code for finding in of_four.findings]
+    of_one = diagnosed({"log_excerpt": [line]}, library).diagnosis
+    assert [finding.code for finding in of_one.findings] == ["OOM101"]
+
+
+def test_what_the_card_held_before_is_told_where_the_release_counts_it(results):
+    (finding, *_) = results["gh-vllm-10533"].diagnosis.findings
+    assert "OOM402.in-use-before" in [said.message for said in finding.because]

@@ -20,6 +20,10 @@ class Finding(NamedTuple):
     line: int | None = None
     phase: str | None = None
 
+    def says(self, *messages: str) -> bool:
+        """Tell whether one of these messages is among its reasons: causes of one code can need different remedies."""
+        return any(claim.message in messages for claim in self.because)
+
 
 class Missing(NamedTuple):
     """Evidence that would decide or sharpen the answer: ``what`` it is and ``how`` to collect it."""

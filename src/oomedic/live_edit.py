@@ -71,7 +71,7 @@ def edited(whole: Whole, offer: Offer) -> Edited:
     old = trees(before)
     if whole.former is not None and _goes_back(offer):
         new = [deepcopy(old[0]), *old[1:]]
-        new[0]["spec"]["template"] = _written(whole.former.template)
+        new[0]["spec"]["template"] = _written(whole.former.template, old[0]["spec"]["template"])
     else:
         new = trees(edited_text(before, whole.workload, offer.changes))
         _set_variables(new[0], whole.workload, offer.changes)
@@ -97,11 +97,13 @@ def _goes_back(offer: Offer) -> bool:
     return any(change.target == SPEC_TEMPLATE for change in offer.changes)
 
 
-def _written(template: Tree) -> dict[str, Any]:
-    """Return a pod template without what its controller put into it."""
-    labels = dict(template.get("metadata", {}).get("labels") or {})
-    labels.pop("pod-template-hash", None)
-    return {**template, "metadata": {**template.get("metadata", {}), "labels": labels}}
+def _written(template: Tree, current: Tree) -> dict[str, Any]:
+    """Return a pod template without what its controller put into it; fields without a value are as they are now."""
+    kept = template.get("metadata") or {}
+    labels = {key: label for key, label in (kept.get("labels") or {}).items() if key != "pod-template-hash"}
+    metadata = {key: item for key, item in kept.items() if item is not None}
+    metadata |= {key: item for key, item in (current.get("metadata") or {}).items() if item is None}
+    return {**template, "metadata": {**metadata, **({"labels": labels} if labels else {})}}
 
 
 def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:

@@ -1,13 +1,19 @@
 """What `oomedic fix` changes beside arguments, and in other objects than Deployments, on a real control plane."""
 
+import itertools
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from plane.case import ARGS, CARD, CRASHES, LENGTH, PREVIOUS, QUICK
 from plane.objects import as_container_log, deployment, eventually, gpu_node, logs_of_namespace, ports_of_namespace
+from plane.proxy import Fault, faulty
 from test_faults import arguments
 
 ROLES = Path(__file__).parents[2] / "deploy/rbac"
@@ -61,6 +67,45 @@ def test_a_copy_that_is_not_used_does_not_stay(plane, oomedic, settings, bind):
     assert 'apiGroups: ["apps"], resources: ["deployments"], verbs: ["patch"]' in err
     assert plane.spec(settings) == before
     assert config_maps(plane, settings).keys() == {"tuning"}
+
+
+def test_a_fix_that_is_killed_after_making_its_copy_changes_nothing_and_the_next_one_takes_the_copy(
+    plane, oomedic, settings
+):
+    namespace, before, running = settings, plane.spec(settings), []
+    made = itertools.count(1)
+
+    def judge(method, path):
+        # the first is the dry run
+        if method == "POST" and path.partition("?")[0].endswith("/configmaps") and next(made) == 2:
+            return Fault(before=lambda: os.kill(running[0].pid, signal.SIGKILL))
+        return None
+
+    with faulty(plane.server, judge) as server:
+        words = ("fix", "deploy/qwen", "-n", namespace, "--apply", "--offline", *QUICK)
+        config = f"--kubeconfig={plane.kubeconfig('admin', server=server)}"
+        command = [sys.executable, "-m", "oomedic.entrypoints.cli", *words, config]
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        assert running[0].wait(60) == -signal.SIGKILL
+        eventually(lambda: len(config_maps(plane, namespace)) == 2)
+    assert plane.spec(namespace) == before
+    assert oomedic("fix", "deploy/qwen", "-n", namespace, "--apply", *QUICK)[0] == 0
+    assert oomedic("undo", "deploy/qwen", "-n", namespace)[0] == 0
+    assert plane.spec(namespace) == before
+    assert config_maps(plane, namespace).keys() == {"tuning"}
+
+
+def test_a_change_that_was_edited_since_is_not_undone(plane, oomedic, make):
+    namespace = make()
+    assert oomedic("fix", "deploy/qwen", "-n", namespace, "--apply", *QUICK)[0] == 0
+    theirs = [{"op": "replace", "path": "/spec/template/spec/containers/0/args/1", "value": "--max-model-len=65536"}]
+    plane.kubectl("patch", "deploy/qwen", "-n", namespace, "--type=json", "-p", json.dumps(theirs))
+    before = plane.spec(namespace)
+    status, out, err = oomedic("undo", "deploy/qwen", "-n", namespace)
+    assert (status, out) == (3, "")
+    assert "was changed by somebody else meanwhile" in err
+    assert "another value at /spec/template/spec/containers/0/args/1" in err
+    assert plane.spec(namespace) == before
 
 
 @pytest.fixture

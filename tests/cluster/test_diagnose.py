@@ -1,6 +1,9 @@
 """`oomedic diagnose` on a real control plane, as a person calls it."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +58,16 @@ def test_the_report_for_people_shows_the_change_of_the_live_object(oomedic, cras
     assert "Looked at: pod qwen-" in out
 
 
+def test_kubectl_finds_it_as_a_plugin(plane, crashing):
+    words = ["oomedic", "diagnose", "deploy/qwen", "-n", crashing, "--offline", f"--kubeconfig={plane.admin}"]
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    kubectl = plane.assets.programs["kubectl"]
+    done = subprocess.run(
+        [kubectl, *words], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.partition(" ")[0]) == (1, "OOM401"), done.stderr
+
+
 def test_a_pod_leads_to_the_deployment_that_made_it(oomedic, plane, crashing):
     (pod,) = plane.read("pods", "-n", crashing)["items"]
     _, out, _ = oomedic("diagnose", pod["metadata"]["name"], "-n", crashing, "-o", "json")
@@ -74,6 +87,31 @@ def test_a_rollout_whose_old_pods_still_serve_shows_what_changed(oomedic, plane,
     _, out, _ = oomedic("diagnose", "deploy/qwen", "-n", namespace)
     assert "max_model_len" in out
     assert "90000" in out, "the value of the revision whose pods are ready"
+
+
+def test_another_context_and_a_limit_on_logs_mean_what_they_mean_for_kubectl(plane, crashing, tmp_path):
+    config = json.loads(plane.admin.read_text(encoding="utf-8"))
+    nowhere = {"name": "nowhere", "cluster": {"server": "https://127.0.0.1:9"}}
+    here = {**config["contexts"][0], "name": "here"}
+    away = {"name": "away", "context": {**here["context"], "cluster": "nowhere"}}
+    config |= {"clusters": [*config["clusters"], nowhere], "contexts": [here, away], "current-context": "away"}
+    (tmp_path / "config").write_text(json.dumps(config), encoding="utf-8")
+    words = (
+        "diagnose",
+        "deploy/qwen",
+        "-n",
+        crashing,
+        "-o",
+        "json",
+        "--offline",
+        f"--kubeconfig={tmp_path / 'config'}",
+    )
+    command = [sys.executable, "-m", "oomedic.entrypoints.cli", *words]
+    # the log of the life before is read whole, however old it is: its cause stands there
+    done = subprocess.run([*command, "--context=here", "--since=1s"], capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["results"][0]["diagnosis"]["findings"][0]["code"] == "OOM401", done.stderr
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "does not answer" in done.stderr) == (3, True)
 
 
 def test_a_search_finds_the_failing_engines_and_nothing_else(oomedic, plane, crashing):

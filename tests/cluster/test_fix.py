@@ -133,4 +133,6 @@ def test_the_memory_of_the_gpu_is_watched_while_the_pod_stays_ready(plane, oomed
     status, out, err = oomedic("fix", "deploy/qwen", "-n", namespace, "--apply", "-o", "json", *QUICK)
     said = {each["message"]: each["parameters"] for each in json.loads(out)["results"][0]["verdict"]["because"]}
     assert status == 0, err
-    assert said["rollout.memory"] == {"before": 21000 << 20, "after": 21512 << 20, "seconds": 2}
+    told = said["rollout.memory"]
+    assert (told["before"], told["after"]) == (21000 << 20, 21512 << 20)
+    assert told["seconds"] >= 1

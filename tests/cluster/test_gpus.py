@@ -2,12 +2,16 @@
 
 import http.server
 import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 from plane.objects import as_container_log, eventually
+from plane.proxy import Fault, faulty
 from plane.runner import PLAYS
 from test_diagnose import RULES, as_reader
 
@@ -149,6 +153,26 @@ def test_a_pod_of_our_own_is_made_only_where_the_user_asks_and_is_gone_afterward
     assert all(where.startswith(f"nvidia-smi on one-gpu-{probed}:") for where in said_of_gpus(result))
     assert said_of_gpus(result)
     assert rules_named(result) == []
+    assert [pod["metadata"]["name"][:5] for pod in plane.read("pods", "-n", probed)["items"]] == ["qwen-"]
+
+
+def test_an_interruption_leaves_no_pod_of_our_own_behind(plane, probed):
+    running = []
+    stop = Fault(before=lambda: running[0].send_signal(signal.SIGINT))
+    judge = lambda method, path: stop if method == "GET" and "/pods/oomedic-probe-" in path else None  # noqa: E731 - short
+    with faulty(plane.server, judge) as server:
+        words = [
+            *DIAGNOSE,
+            probed,
+            "--probe-node",
+            "--offline",
+            f"--kubeconfig={plane.kubeconfig('admin', server=server)}",
+        ]
+        command = [sys.executable, "-m", "oomedic.entrypoints.cli", *words]
+        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        out, err = running[0].communicate(timeout=60)
+    assert (running[0].returncode, out) == (130, ""), err
+    assert "Traceback" not in err
     assert [pod["metadata"]["name"][:5] for pod in plane.read("pods", "-n", probed)["items"]] == ["qwen-"]
 
 

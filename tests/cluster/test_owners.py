@@ -4,10 +4,11 @@ The plane has these APIs but not their controllers, so that the tests make the p
 """
 
 import json
+import threading
 
 import pytest
-from plane.case import ARGS, CARD, CRASHES, LENGTH, PREVIOUS
-from plane.objects import as_container_log, eventually, gpu_node, logs_of_namespace
+from plane.case import ARGS, CARD, CRASHES, LENGTH, PREVIOUS, QUICK
+from plane.objects import as_container_log, eventually, gpu_node, logs_of_namespace, ports_of_namespace
 
 CONTAINER = {"image": "vllm/vllm-openai:v0.20.0", "args": ARGS, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
 LEADER_WORKER_SET = {
@@ -73,8 +74,32 @@ def test_the_change_goes_into_the_object_that_was_written(plane, oomedic, owned,
     # nobody is there to make new pods of it: the watch ends without them, and the change is kept to be looked at
     words = ("--apply", "--no-rollback", "--timeout", "3s", "-o", "json")
     status, out, err = oomedic("fix", "qwen-0", "-n", namespace, *words)
-    assert status == 4, err
-    assert pointer in [each["path"] for each in json.loads(json.loads(out)["results"][0]["patch"]["text"])]
+    result = json.loads(out)["results"][0]
+    assert (status, result["verdict"]["state"]) == (4, "timeout"), err
+    assert pointer in [each["path"] for each in json.loads(result["patch"]["text"])]
     assert f"--max-model-len={LENGTH}" in json.dumps(plane.read(name, "-n", namespace)["spec"])
     assert oomedic("undo", name, "-n", namespace)[0] == 0
     assert "--max-model-len=180000" in json.dumps(plane.read(name, "-n", namespace)["spec"])
+
+
+@pytest.mark.parametrize("shape", [LEADER_WORKER_SET, INFERENCE_SERVICE], ids=lambda shape: shape["kind"])
+def test_the_pods_that_its_controller_makes_of_the_change_are_watched(plane, oomedic, owned, shape, engine_port):
+    name, namespace = owned(shape)
+    plane.create(ports_of_namespace(namespace, engine_port))
+    controller = threading.Thread(target=_replace, args=(plane, name, namespace), daemon=True)
+    controller.start()
+    status, out, err = oomedic("fix", "qwen-0", "-n", namespace, "--apply", "-o", "json", *QUICK)
+    controller.join(10)
+    assert (status, json.loads(out)["results"][0]["verdict"]["state"]) == (0, "healthy"), err
+
+
+def _replace(plane, name, namespace):
+    """Do what the controller would: when the object has other arguments, make a new pod with them."""
+    eventually(lambda: f"--max-model-len={LENGTH}" in json.dumps(plane.read(name, "-n", namespace)["spec"]))
+    found = plane.read("pod/qwen-0", "-n", namespace)
+    kept = {key: found["metadata"][key] for key in ("namespace", "annotations", "ownerReferences")}
+    (container,) = found["spec"]["containers"]
+    spec = {key: found["spec"][key] for key in ("nodeSelector",)}
+    spec["containers"] = [{**CONTAINER, "name": container["name"], "args": [ARGS[0], f"--max-model-len={LENGTH}"]}]
+    plane.kubectl("delete", "pod/qwen-0", "-n", namespace)
+    plane.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "qwen-1", **kept}, "spec": spec})

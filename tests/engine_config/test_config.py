@@ -268,3 +268,41 @@ def test_a_gb10_has_the_defaults_of_a_small_card(version, tokens, seqs):
     gb10 = CATALOGUE.gpu("GB10")
     found = configure(EngineArgs({}), ModelFacts(max_model_len=32768), gb10, rules_at(parse_version(version), ROWS))
     assert (found.value("max_num_batched_tokens"), found.value("max_num_seqs")) == (tokens, seqs)
+
+
+@pytest.mark.parametrize(
+    ("version", "model", "expected"),
+    [
+        ("0.10.1", ModelFacts(recurrent=True), "V0"),  # "Mamba is experimental on VLLM_USE_V1=1. Falling back to V0"
+        ("0.10.2", ModelFacts(recurrent=True), "V1"),
+        ("0.10.2", ModelFacts(architecture="MllamaForConditionalGeneration"), "V0"),
+        ("0.10.1", ModelFacts(architecture="WhisperForConditionalGeneration"), "V0"),
+        ("0.10.2", ModelFacts(architecture="WhisperForConditionalGeneration"), "V1"),
+        ("0.10.0", ModelFacts(architecture="BertModel"), "V0"),
+        ("0.11.0", ModelFacts(architecture="MllamaForConditionalGeneration", recurrent=True), "V1"),
+    ],
+)
+def test_v1_falls_back_to_v0_for_models_that_it_cannot_run_yet(version, model, expected):
+    rules = rules_at(parse_version(version), ROWS)
+    assert configure(EngineArgs({}), model, None, rules).generation == expected
+    chosen = EngineArgs({}, {"VLLM_USE_V1": "1"})
+    assert configure(chosen, model, None, rules).generation == "V1"
+
+
+@pytest.mark.parametrize(
+    ("version", "card", "latent", "expected"),
+    [
+        ("0.8.5", "NVIDIA A100-SXM4-80GB", False, "V0"),
+        ("0.8.5", "H100", False, "V1"),
+        ("0.9.2", "B200", False, "V0"),
+        ("0.10.0", "B200", False, "V1"),
+        ("0.10.2", "L40S", False, "V0"),
+        ("0.10.2", "NVIDIA A100-SXM4-80GB", True, "V1"),
+        ("0.11.0", "L40S", False, "V1"),
+    ],
+)
+def test_v1_falls_back_to_v0_where_no_kernel_takes_an_fp8_cache(version, card, latent, expected):
+    args = EngineArgs({"kv_cache_dtype": Given("fp8", "command line")})
+    rules, gpu = rules_at(parse_version(version), ROWS), CATALOGUE.gpu(card)
+    assert configure(args, ModelFacts(latent=latent), gpu, rules).generation == expected
+    assert configure(EngineArgs({}), ModelFacts(latent=latent), gpu, rules).generation == "V1"

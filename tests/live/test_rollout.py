@@ -131,3 +131,16 @@ def test_a_failing_old_pod_that_no_controller_replaces_is_stuck(kind, spec, numb
     assert len(stuck(found, [old])) == number
     assert stuck(found, [pod(OLD, ready=True)]) == (), "one that serves is left to its controller"
     assert stuck(found, [pod(**FAILING)]) == (), "one with the change is watched"
+
+
+def test_of_what_other_controllers_make_a_pod_is_new_when_it_was_not_there_before():
+    found = {"kind": "InferenceService", "spec": {"predictor": {}}}
+    before = pod(**FAILING)
+    before["metadata"]["uid"] = "1"
+    assert progress(Look(found, (before,), old=frozenset(("1",)))).crashed is None
+    assert progress(Look(found, (before,))).crashed is before, "where nothing was changed, all pods count"
+
+
+def test_a_leader_worker_set_wants_all_ranks_of_all_replicas():
+    found = {"kind": "LeaderWorkerSet", "spec": {"replicas": 2, "leaderWorkerTemplate": {"size": 4}}}
+    assert progress(Look(found, ())).wanted == 8

@@ -145,3 +145,13 @@ def test_pooling_models_sample_nothing(name, architecture, given, expected):
     settings = config("0.11.0", **given)
     assert pools(checkpoint, settings) is expected
     assert (sampler(checkpoint, settings).size == 0) is expected
+
+
+def test_the_share_of_the_encoder_is_told_beside_the_weights():
+    # 460,730,096 parameters in 16 bits, whatever the number of pipeline stages: they stand on the first
+    checkpoint = model("Qwen/Qwen3.6-27B")
+    first, last = demands(checkpoint, config("0.27.1", pipeline_parallel_size=2), None)
+    assert first.encoder is not None
+    assert first.encoder.value == pytest.approx(460_730_096 * 2, rel=0.02)
+    assert last.encoder is None
+    assert demands(model("Qwen/Qwen3-8B"), config("0.27.1"), None)[0].encoder is None

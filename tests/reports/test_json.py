@@ -22,7 +22,7 @@ KV = (
     "maximum model length is 36928. Try increasing `gpu_memory_utilization` or decreasing `max_model_len`."
 )
 LLAMA = ("--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct")
-BUDGET = {"total", "free_at_start", "requested", "left", "items"}
+BUDGET = {"total", "free_at_start", "requested", "left", "encoder", "items"}
 FIGURE = {"value", "low", "high", "origin", "where"}
 ITEMS = ["weights", "non_torch", "activation", "cuda_graphs", "kv_cache"]
 

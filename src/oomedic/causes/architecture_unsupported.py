@@ -46,6 +46,8 @@ transformers: The installed Transformers does not know the model type {model_typ
 gguf: GGUF files of the architecture {architecture} cannot be read by this release.
 pipeline: This model cannot be split into pipeline stages in this release.
 fallback: This vLLM has no class of its own for the model and loads it through Transformers, which does not quantise or fuse experts: memory ran out on the way. A release with a class for the model decides.
+uninspected: This vLLM has a class for the architecture {architecture}, but could not import it: packages of the image do not fit each other. The traceback above that line tells which.
+error: The import failed with: {text}.
 other: The engine does not support this model: {text}.
 """
 
@@ -64,20 +66,24 @@ _PRINTED = (
     *("gguf_architecture_unsupported", "pipeline_parallel_unsupported"),
 )
 _FALLBACK = "transformers_backend"
+_UNINSPECTED = "architecture_uninspected"
 _WORDS = ("gguf", "architecture", "does not support this model", "is not supported for this model")
 
 
 @cause(
     "CFG107",
     "architecture-unsupported",
-    reads=(*_PRINTED, _FALLBACK, "value_error", "python_error"),
-    helps=("FIX501", "FIX202", "FIX204"),
+    reads=(*_PRINTED, _FALLBACK, _UNINSPECTED, "value_error", "python_error"),
+    helps=("FIX501", "FIX202", "FIX204", "FIX407"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX301", "FIX201"),
     narrows=("CFG111", "VER102"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a model without a class, or a fallback that ran out of memory."""
     event = start_failure(evidence, *_PRINTED)
+    known = start_failure(evidence, _UNINSPECTED) if event is None else _known(evidence, event)
+    if known is not None:
+        return _uninspected(evidence, known)
     if event is not None:
         return Finding("CFG107", "architecture-unsupported", "certain", (_said(event),), event.line, event.phase)
     event = worded(evidence, *_WORDS)
@@ -85,6 +91,27 @@ def match(evidence: Evidence) -> Finding | None:
         said = claim("CFG107.other", line_of(event), text=says(event))
         return Finding("CFG107", "architecture-unsupported", "likely", (said,), event.line, "config_validation")
     return _fallback(evidence)
+
+
+def _known(evidence: Evidence, event: Event) -> Event | None:
+    """Return the event where this release has a class for the architecture after all, and could not import it."""
+    if event.signature != "architecture_unsupported":
+        return None
+    if event.fields.get("listed") or any(other.line < event.line for other in evidence.all("library_missing")):
+        return event
+    return start_failure(evidence, _UNINSPECTED)
+
+
+def _uninspected(evidence: Evidence, event: Event) -> Finding | None:
+    """Say that the class could not be imported, where no other error tells why."""
+    if any(other.kind == "error" and other.signature not in _PRINTED for other in evidence.events):
+        return None
+    where, architecture = line_of(event), text(event, "architecture") or text(event, "architectures")
+    said = claim("CFG107.uninspected", where, architecture=architecture)
+    errors = (each for each in evidence.all("python_error") if text(each, "message"))
+    error = next((each for each in errors if "to be inspected" not in each.quote), None)
+    because = () if error is None else (claim("CFG107.error", line_of(error), text=says(error)),)
+    return Finding("CFG107", "architecture-unsupported", "possible", (said, *because), event.line, "config_validation")
 
 
 def _fallback(evidence: Evidence) -> Finding | None:

@@ -5,7 +5,7 @@ Several GPUs or nodes must talk to each other before anything is loaded, and tha
 What you see
 ------------
 "NCCL error: unhandled system error", "ncclInvalidUsage", "Unable to find address for: eth9", "Connection closed by peer",
-"DistStoreError: Timed out", "Barrier timed out".
+"DistStoreError: Timed out", "Barrier timed out", "NIXL_ERR_BACKEND".
 
 Why it happens
 --------------
@@ -50,6 +50,7 @@ nccl-unknown: NCCL could not set up the group of ranks.
 lost: A rank lost its connection to another one, and no rank says why. The one that died first holds the cause.
 timeout: Ranks waited for each other in vain.
 custom: vLLM's custom all-reduce failed: {reason}.
+transfer: The connector that moves the KV cache between engines failed: {reason}.
 debug: NCCL_DEBUG=INFO makes NCCL name the call that failed.
 """
 
@@ -63,13 +64,14 @@ from oomedic.symptoms.failures import failure, outweighed
 
 _NAMED = "network_interface_missing"
 _NCCL = ("nccl_error", "custom_all_reduce_failed")
+_TRANSFER = "transfer_backend_failed"
 _SYMPTOMS = ("peer_connection_lost", "collective_timeout", "barrier_timeout")
 
 
 @cause(
     "CFG106",
     "collective-init-failed",
-    reads=(_NAMED, *_NCCL, *_SYMPTOMS),
+    reads=(_NAMED, *_NCCL, _TRANSFER, *_SYMPTOMS),
     helps=("FIX306", "FIX401", "FIX412"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX201"),
 )
@@ -83,6 +85,18 @@ def match(evidence: Evidence) -> Finding | None:
         return None if outweighed(evidence, event, (*_NCCL, *_SYMPTOMS)) else _lost(event)
     if event is not None and not outweighed(evidence, event, (*_NCCL, *_SYMPTOMS)):
         return _finding(event, "likely", _nccl(event), claim("CFG106.debug"))
+    return _transfer(evidence) or _symptom(evidence)
+
+
+def _transfer(evidence: Evidence) -> Finding | None:
+    event = failure(evidence, _TRANSFER)
+    if event is None or outweighed(evidence, event, _SYMPTOMS):
+        return None
+    said = claim("CFG106.transfer", line_of(event), reason=text(event, "reason"))
+    return _finding(event, "likely", said)
+
+
+def _symptom(evidence: Evidence) -> Finding | None:
     event = failure(evidence, *_SYMPTOMS)
     if event is None or outweighed(evidence, event, _SYMPTOMS):
         return None

@@ -43,6 +43,7 @@ All releases.
 Says
 ----
 summary: A disk is full: files of the model or of a cache could not be written.
+evicted-plain: The node ran short of {resource} and evicted the pod.
 evicted: The node ran short of {resource} and evicted the pod; {available} was available.
 download: A file of {expected:gib} was to be downloaded where {free:gib} was free.
 """
@@ -82,8 +83,11 @@ def _evicted(evidence: Evidence) -> Finding | None:
     event = next((each for each in evidence.all(_EVICTED) if text(each, "resource") != "memory"), None)
     if event is None:
         return None
-    said = claim(
-        "HOST103.evicted", line_of(event), resource=text(event, "resource"), available=text(event, "available")
+    where, resource, available = line_of(event), text(event, "resource"), text(event, "available")
+    said = (
+        claim("HOST103.evicted", where, resource=resource, available=available)
+        if available
+        else claim("HOST103.evicted-plain", where, resource=resource)
     )
     return Finding("HOST103", "disk-or-ephemeral-storage-full", "certain", (said,), event.line, "host_oom")
 

@@ -46,6 +46,7 @@ Says
 ----
 combination: CUDA in this image and the driver of the node do not go together (error {code}): the image's own compatibility libraries may hide the host's.
 too-old: The driver of the node is older than CUDA in this image needs.
+no-cuda: PyTorch in this image is built without CUDA: the image is for another platform, or a package replaced its PyTorch.
 invisible: The container sees no GPU or no driver. nvidia-smi in the same container, and on the node, tells which.
 unrequested: The manifest requests no GPU for this container.
 reloaded: The driver's kernel module and its library are of different versions: it was updated without a restart of the node.
@@ -71,7 +72,7 @@ _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
     "driver-or-runtime-mismatch",
     reads=(
         *("cuda_initialisation", "driver_too_old", "gpu_invisible", "nvml_failed"),
-        *("container_toolkit_refused", "library_missing", "gpu_driver"),
+        *("container_toolkit_refused", "library_missing", "torch_without_cuda", "gpu_driver"),
     ),
     helps=("FIX414", "FIX407", "FIX413", "FIX412", "FIX411"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX201"),
@@ -98,7 +99,7 @@ def _concerns(event: Event) -> bool:
         return (text(event, "library") or "").startswith(_OF_CUDA)
     if event.signature == "container_toolkit_refused":
         return not (text(event, "reason") or "").startswith("device error")
-    return event.signature in {"driver_too_old", "gpu_invisible"}
+    return event.signature in {"driver_too_old", "gpu_invisible", "torch_without_cuda"}
 
 
 def _said(event: Event) -> Claim:
@@ -111,6 +112,8 @@ def _said(event: Event) -> Claim:
         return claim("GPU102.refused", where, reason=text(event, "reason"))
     if event.signature == "library_missing":
         return claim("GPU102.library", where, library=text(event, "library"))
+    if event.signature == "torch_without_cuda":
+        return claim("GPU102.no-cuda", where)
     return claim("GPU102.too-old" if event.signature == "driver_too_old" else "GPU102.invisible", where)
 
 

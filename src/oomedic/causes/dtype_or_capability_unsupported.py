@@ -48,6 +48,10 @@ capability: The quantisation {quantization} needs compute capability {minimum}; 
 dtype: The quantisation {quantization} does not work in {dtype}.
 float16: Models of type {model_type} are not stable in float16 and refuse it.
 kernels: This image has no kernels for this GPU: the card is older than it supports, or newer than the image.
+unsupported: No kernel of this image can do on this GPU what the model or its format needs.
+shared-memory: A kernel wants more of the fast memory inside the cores ({required} bytes) than this GPU has ({limit} bytes). That is not the memory that models are loaded into; another kernel, from another release or backend, needs less.
+shared-memory-plain: A kernel wants more of the fast memory inside the cores than this GPU has. That is not the memory that models are loaded into.
+fp8: This GPU cannot compute in the fp8 format {format}: e4m3 needs compute capability 8.9.
 fp8-cache: An fp8 KV cache does not work here.
 flash-only: A feature that is switched on works with FlashAttention only, which needs a card of Ampere or newer.
 attention: The GPU, or this version's attention kernel, cannot do what this format needs.
@@ -70,8 +74,10 @@ _PRINTED = {
     "quantization_capability": "CFG104.capability",
     "quantization_dtype": "CFG104.dtype",
     "fp8_kv_cache_unsupported": "CFG104.fp8-cache",
+    "fp8_format_unsupported": "CFG104.fp8",
     "kernel_image_missing": "CFG104.kernels",
-    "kernel_unsupported": "CFG104.kernels",
+    "kernel_unsupported": "CFG104.unsupported",
+    "kernel_shared_memory": "CFG104.shared-memory",
     "flash_attention_capability": "CFG104.attention",
     "flash_attention_required": "CFG104.flash-only",
     "attention_dtype_mismatch": "CFG104.attention",
@@ -83,8 +89,8 @@ _WORDS = ("dtype", "compute capability", "bfloat16", "float16", "fp8", " sm_", "
     "CFG104",
     "dtype-or-capability-unsupported",
     reads=(*_PRINTED, "argument_invalid", "value_error", "python_error"),
-    helps=("FIX202", "FIX303", "FIX407", "FIX501", "FIX504"),
-    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX112", "FIX301", "FIX503"),
+    helps=("FIX202", "FIX303", "FIX407", "FIX501", "FIX504", "FIX503"),
+    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX112", "FIX301"),
     worsens=("FIX108",),
     narrows=("CFG110", "CFG111", "VER102"),
 )
@@ -93,7 +99,10 @@ def match(evidence: Evidence) -> Finding | None:
     event = failure(evidence, *_PRINTED)
     if event is not None:
         phase = evidence.phase_of(event) or event.phase
-        return Finding("CFG104", "dtype-or-capability-unsupported", "certain", (_said(event),), event.line, phase)
+        said = _said(event)
+        if said.message == "CFG104.fp8" and str(evidence.setting("kv_cache_dtype")).startswith("fp8"):
+            said = claim("CFG104.fp8-cache", line_of(event))
+        return Finding("CFG104", "dtype-or-capability-unsupported", "certain", (said,), event.line, phase)
     refusal = refused(evidence, "dtype", "kv_cache_dtype")
     if refusal is not None:
         said = claim("CFG104.choice", line_of(refusal.event), argument=refusal.argument, value=refusal.value)
@@ -118,4 +127,7 @@ def _said(event: Event) -> Claim:
     for name in ("minimum", "capability"):  # 75 is 7.5 as vendors write it
         number = fields.get(name)
         fields |= {name: f"{number // 10}.{number % 10}"} if isinstance(number, int) else {}
-    return Claim(_PRINTED[event.signature], fields, line_of(event))
+    message = _PRINTED[event.signature]
+    if message == "CFG104.shared-memory" and not {"required", "limit"} <= fields.keys():
+        message = "CFG104.shared-memory-plain"
+    return Claim(message, fields, line_of(event))

@@ -71,12 +71,21 @@ from oomedic.symptoms.silence import killed_by, silent_death
 
 _REFUSED = ("host_allocation_refused", "host_mapping_refused")
 _EVICTED = "host_memory_pressure"
+_RAY = "ray_worker_vanished"
 
 
 @cause(
     "HOST101",
     "host-oom-killed",
-    reads=("process_killed", _EVICTED, *_REFUSED, "worker_died", "engine_core_initialization_failed", "engine_dead"),
+    reads=(
+        "process_killed",
+        _RAY,
+        _EVICTED,
+        *_REFUSED,
+        "worker_died",
+        "engine_core_initialization_failed",
+        "engine_dead",
+    ),
     helps=("FIX402", "FIX115", "FIX303"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX112"),
     worsens=("FIX111", "FIX113"),
@@ -115,7 +124,9 @@ def _refused(evidence: Evidence) -> Finding | None:
 def _gone(evidence: Evidence) -> Finding | None:
     event = silent_death(evidence)
     if event is None:
-        return None
+        event = failure(evidence, _RAY)
+        if event is None or outweighed(evidence, event) or evidence.first("python_error"):
+            return None
     signal = killed_by(event)
     if signal == 9:
         return _finding(evidence, event, "likely", claim("HOST101.gone", line_of(event)))

@@ -68,6 +68,8 @@ def match(evidence: Evidence) -> Finding | None:
     event = start_failure(evidence, *_PRINTED)
     if event is None or text(event, "reason") == _HOOK:
         return None
+    if _unclear(event) and evidence.first("container_toolkit_refused"):
+        return None
     confidence: Confidence = "likely" if _unclear(event) else "certain"
     return Finding("POD104", "image-or-architecture-mismatch", confidence, (_said(event),), event.line, "other")
 

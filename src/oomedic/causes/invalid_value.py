@@ -66,7 +66,14 @@ from oomedic.finding import Confidence, Finding
 from oomedic.logs.fields import line_of, sayable
 from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import spoken, start_failure
-from oomedic.symptoms.refusals import impossible_setting, in_configuration, other_refusal, refusals, says
+from oomedic.symptoms.refusals import (
+    impossible_setting,
+    in_configuration,
+    other_refusal,
+    refusals,
+    says,
+    speaks_of_a_setting,
+)
 
 _SAYS = {
     "variable_invalid": "CFG111.variable",
@@ -123,9 +130,12 @@ def _out_of_range(evidence: Evidence) -> Finding | None:
 
 def _other(evidence: Evidence) -> Finding | None:
     event = other_refusal(evidence)
-    if event is None or not in_configuration(evidence, event):
+    if event is None:
         return None
-    return _finding(event, "likely", claim("CFG111.other", line_of(event), text=says(event)))
+    told = in_configuration(evidence, event)
+    if not told and not speaks_of_a_setting(evidence, event):
+        return None
+    return _finding(event, "likely" if told else "possible", claim("CFG111.other", line_of(event), text=says(event)))
 
 
 def _finding(event: Event, confidence: Confidence, said: Claim) -> Finding:

@@ -38,6 +38,7 @@ Says
 ----
 rank: The adapter has rank {rank}; max_lora_rank is {max_lora_rank}.
 model: {model} does not take LoRA adapters in this release.
+weights: The adapter changes parts of the model that adapters cannot change in this engine: {weights}.
 other: The settings for LoRA adapters do not suit: {text}.
 """
 
@@ -50,7 +51,7 @@ from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import start_failure
 from oomedic.symptoms.refusals import refused, says, worded
 
-_PRINTED = ("lora_rank_too_large", "lora_unsupported")
+_PRINTED = ("lora_rank_too_large", "lora_unsupported", "lora_weights_unsupported")
 
 
 @cause(
@@ -76,6 +77,8 @@ def match(evidence: Evidence) -> Finding | None:
 
 
 def _said(event: Event) -> Claim:
+    if event.signature == "lora_weights_unsupported":
+        return claim("CFG118.weights", line_of(event), weights=text(event, "tensor") or text(event, "received"))
     if event.signature == "lora_unsupported":
         return claim("CFG118.model", line_of(event), model=text(event, "model"))
     ranks = {"rank": count(event, "rank"), "max_lora_rank": count(event, "max_lora_rank")}

@@ -41,6 +41,7 @@ Says
 gated: {model} is gated, and access was not granted to this account.
 refused: The hub refuses {model} ({status}): no token, a wrong one, or an account without access.
 token: The hub does not accept the token.
+store: The object store does not give the files of the model: {reason}. Credentials, endpoint, region or path are wrong or missing.
 secret: The Secret that holds the token does not exist, or lacks the key.
 """
 
@@ -54,12 +55,13 @@ from oomedic.symptoms.failures import start_failure
 from oomedic.symptoms.hub_errors import told_by_hub
 
 _REFUSED = frozenset({401, 403})
+_STORE = "object_store_refused"
 
 
 @cause(
     "POD102",
     "model-access-denied",
-    reads=("gated_repository", "hub_status", "hub_credentials_refused", "secret_missing"),
+    reads=(_STORE, "gated_repository", "hub_status", "hub_credentials_refused", "secret_missing"),
     helps=("FIX408", "FIX203"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX301"),
     narrows=("POD103", "POD107"),
@@ -70,8 +72,18 @@ def match(evidence: Evidence) -> Finding | None:
         evidence, "gated_repository", "hub_credentials_refused", "secret_missing"
     )
     if event is None:
-        return None
+        return _store(evidence)
     return Finding("POD102", "model-access-denied", "certain", (_said(evidence, event),), event.line, "other")
+
+
+def _store(evidence: Evidence) -> Finding | None:
+    """Recognise an object store that gives nothing: it tells little of why, even where the path is wrong."""
+    event = start_failure(evidence, _STORE)
+    if event is None:
+        return None
+    reasons = filter(None, (text(event, name) for name in ("told", "credentials", "code", "exception")))
+    said = claim("POD102.store", line_of(event), reason=next(reasons, event.quote))
+    return Finding("POD102", "model-access-denied", "likely", (said,), event.line, "weights_load")
 
 
 def _said(evidence: Evidence, event: Event) -> Claim:

@@ -76,7 +76,11 @@ def match(evidence: Evidence) -> Finding | None:
 
 def _unreadable(evidence: Evidence, reader: Event | None) -> Finding | None:
     """Take a JSON reader's error for that of config.json, where nothing says which text it was."""
-    if reader is None or not reader.quote.startswith("JSONDecodeError") or outweighed(evidence, reader):
+    if (
+        reader is None
+        or not reader.quote.startswith(("JSONDecodeError", "Value error"))
+        or outweighed(evidence, reader)
+    ):
         return None
     said = claim("CFG114.json-unknown", line_of(reader))
     return Finding("CFG114", "model-config-invalid", "possible", (said,), reader.line, "config_validation")

@@ -3,14 +3,14 @@
 What you see
 ------------
 "404 Client Error", "Repository Not Found for url", "Invalid repository ID or local directory specified", "Repo id must be in the
-form …", "Cannot find any model weights with …", "No adapter found for …", "[Errno 2] No such file or directory", "Couldn't
+form …", "Cannot find any model weights with …", "No adapter found for …", "[Errno 2] No such file or directory", "Permission denied", "getpwuid(): uid not found", "FailedMount", "Couldn't
 instantiate the backend tokenizer", "outgoing traffic has been disabled".
 
 Why it happens
 --------------
 A misspelt id; a path that is not mounted (a path that does not exist is taken for an id of the hub, which explains messages
 about "repo id"); a volume that is empty or mounted elsewhere; a folder without config.json, weights or tokenizer; HF_HUB_OFFLINE=1
-with an empty cache. A private repository without a token looks the same.
+with an empty cache. A container that may not run as root (OpenShift) finds its home and cache folders unwritable. A private repository without a token looks the same.
 
 Example
 -------
@@ -49,6 +49,8 @@ template: The chat template {name} does not exist.
 file: {name} does not exist.
 file-unknown: A file that was named does not exist.
 permission: {name} may not be read or written by the container's user.
+user: The container runs as a user that has no name in the image; a package asks for its name or home folder.
+volume: A volume of the pod, where the model or its cache may lie, cannot be mounted: {told}.
 offline: The hub is switched off (HF_HUB_OFFLINE) and the model is not in the cache.
 """
 
@@ -66,7 +68,7 @@ _NAMED = (
     *("weights_missing", "lora_adapter_missing", "chat_template_missing"),
     *("tokenizer_missing", "hub_offline", "model_file_missing"),
 )
-_WEAK = ("file_missing", "permission_denied")
+_WEAK = ("file_missing", "permission_denied", "user_unknown", "volume_not_mounted")
 _SAYS = {
     "weights_missing": "POD103.weights",
     "lora_adapter_missing": "POD103.adapter",
@@ -80,8 +82,10 @@ _SAYS = {
     "model_file_missing": "POD103.file",
     "file_missing": "POD103.file",
     "permission_denied": "POD103.permission",
+    "user_unknown": "POD103.user",
+    "volume_not_mounted": "POD103.volume",
 }
-_FIELDS = ("model", "path", "file")
+_FIELDS = ("model", "path", "file", "program")
 _MISSING = frozenset({404})
 
 
@@ -136,4 +140,6 @@ def _said(evidence: Evidence, event: Event) -> Claim:
     name = next(filter(None, named), None)
     if message == "POD103.file" and name is None:
         return claim("POD103.file-unknown", line_of(event))
+    if message == "POD103.volume":
+        return claim(message, line_of(event), told=text(event, "message") or event.quote)
     return claim(message, line_of(event), name=name or evidence.requested_model)

@@ -52,6 +52,7 @@ summary: Nothing is left for the KV cache: weights and the profile run use up al
 forecast: By our arithmetic nothing is left for the KV cache: weights and the profile run take {missing:gib} more than gpu_memory_utilization allows.
 decoding: Decoding media on the GPU in the API server (mm_ipc_gpu_memory_gb) reserves more than is left for the KV cache.
 outside: Weights that another process holds exceed what gpu_memory_utilization allows.
+in-use-before: {used:gib} of the card was in use before the engine took anything, and this release counts that against gpu_memory_utilization.
 rest: {rest:gib} of the request is left for the KV cache.
 v0-parts: Of {requested:gib} requested, weights take {weights:gib}, the activation peak {activation:gib} and memory outside torch {non_torch:gib}.
 """
@@ -64,6 +65,7 @@ from oomedic.logs.fields import count, line_of, size
 from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import spoken
 from oomedic.symptoms.forecast import forecast
+from oomedic.units import GIB
 
 _PRINTED = (
     *("no_memory_for_cache_blocks", "max_model_len_not_fitted"),
@@ -105,7 +107,7 @@ def match(evidence: Evidence) -> Finding | None:
         return forecast(evidence, _NAME, "OOM402.forecast", "kv_check", facts=("missing",), what="available")
     event = spoken(evidence, event)
     summary = claim(_SAYS.get(event.signature, "OOM402.summary"), line_of(event))
-    claims = (summary, *_rest(evidence), *_parts(evidence))
+    claims = (summary, *_rest(evidence), *_parts(evidence), *_in_use_before(evidence))
     phase = event.phase if event.signature in _SAYS else "kv_check"
     return Finding(*_NAME, "certain", claims, event.line, phase)
 
@@ -126,6 +128,15 @@ def _rest(evidence: Evidence) -> tuple[Claim, ...]:
     event = evidence.first("available_kv_cache", "v0_memory_profile")
     rest = size(event, "kv_cache")
     return () if event is None or rest is None else (claim("OOM402.rest", line_of(event), rest=rest.value),)
+
+
+def _in_use_before(evidence: Evidence) -> tuple[Claim, ...]:
+    """Say what the card held before the engine, which 0.6.3 and 0.6.4 count against the request."""
+    event = evidence.first("v0_memory_profile_sums")
+    used = size(event, "used_at_start")
+    if event is None or used is None or used.value < GIB:
+        return ()
+    return (claim("OOM402.in-use-before", line_of(event), used=used.value),)
 
 
 def _parts(evidence: Evidence) -> tuple[Claim, ...]:

@@ -6,6 +6,7 @@ What you see
 ------------
 Events: "Container vllm failed startup probe, will be restarted", "Liveness probe failed: … connection refused". In the log
 "KeyboardInterrupt: terminated" or "Shutting down" before "Application startup complete"; or the log just ends (exit code 137).
+With several API servers "Timed out waiting for engine core processes to start", of the engine's own clock.
 
 Why it happens
 --------------
@@ -46,22 +47,22 @@ Says
 probe: The {probe} probe failed before the engine was ready, and the kubelet restarts the container.
 probe-failed: The {probe} probe failed; whether the kubelet restarted the container for it, `kubectl describe pod` tells.
 stopped: The engine was told to stop while it was still starting: a failed probe, a rollout or a drained node does that. `kubectl describe pod` decides.
+ready: The API server gave up waiting for the engine, which was still starting or hung; no error of it is in this log. VLLM_ENGINE_READY_TIMEOUT_S bounds that wait.
 killed: The container was killed {seconds} seconds after it started, before the engine was ready: about what its {probe} probe allows.
 budget: The startup probe allows {budget} seconds.
 liveness: Without a startup probe the liveness probe allows {budget} seconds from the first moment on.
 """
-
-from collections.abc import Iterator
 
 from oomedic.cause import cause
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
 from oomedic.logs.fields import count, line_of, text
-from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import failure, outweighed
 
 _STARTED = ("engine_start", "version_banner", "api_server_version", "non_default_args", "model_load_start")
 _ENDS = ("process_killed", "exit_signal")
+_TIMEOUT = "engine_start_timeout"
 _TERMINATED = 143
 _GRACE = 60
 """Seconds from the probe's last failure to the kill: a container has 30 of them to end by itself."""
@@ -70,13 +71,13 @@ _GRACE = 60
 @cause(
     "POD101",
     "probe-killed-while-loading",
-    reads=("probe_failed", "server_stopped", *_ENDS),
-    helps=("FIX403", "FIX404"),
+    reads=("probe_failed", "server_stopped", _TIMEOUT, *_ENDS),
+    helps=("FIX409", "FIX403", "FIX404"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX108", "FIX402"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the kubelet's events, or a stop before the server was ready without any error."""
-    return _probe(evidence) or _killed(evidence) or _stopped(evidence)
+    return _probe(evidence) or _killed(evidence) or _stopped(evidence) or _gave_up(evidence)
 
 
 def _probe(evidence: Evidence) -> Finding | None:
@@ -105,7 +106,8 @@ def _killed(evidence: Evidence) -> Finding | None:
 
 
 def _stopped(evidence: Evidence) -> Finding | None:
-    event = evidence.first("server_stopped") or next(_terminated(evidence), None)
+    terminated = (event for event in evidence.all("exit_signal") if count(event, "code") == _TERMINATED)
+    event = evidence.first("server_stopped") or next(terminated, None)
     if event is None or evidence.first("server_ready") or evidence.first(*_STARTED) is None:
         return None
     if _failed(evidence):
@@ -113,8 +115,12 @@ def _stopped(evidence: Evidence) -> Finding | None:
     return _finding(evidence, event.line, "possible", claim("POD101.stopped", line_of(event)))
 
 
-def _terminated(evidence: Evidence) -> Iterator[Event]:
-    return (event for event in evidence.all("exit_signal") if count(event, "code") == _TERMINATED)
+def _gave_up(evidence: Evidence) -> Finding | None:
+    """Recognise an API server that stopped waiting for an engine which says of no error."""
+    event = failure(evidence, _TIMEOUT)
+    if event is None or outweighed(evidence, event):
+        return None
+    return _finding(evidence, event.line, "likely", claim("POD101.ready", line_of(event)))
 
 
 def _failed(evidence: Evidence) -> bool:

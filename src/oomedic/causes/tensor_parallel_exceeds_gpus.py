@@ -5,7 +5,7 @@ tensor_parallel_size x pipeline_parallel_size asks for more GPUs than the contai
 What you see
 ------------
 "World size (w) is larger than the number of available GPUs (g) in this node", or one of its older wordings; from 0.7 to 0.12
-sometimes only "CUDA error: invalid device ordinal"; on the CPU backend "Not enough allowed NUMA nodes to bind threads".
+sometimes only "CUDA error: invalid device ordinal"; with Ray "Waiting for creating a placement group", for ever; on the CPU backend "Not enough allowed NUMA nodes to bind threads".
 
 Why it happens
 --------------
@@ -41,6 +41,7 @@ Says
 summary: The engine was told to use {world} GPUs, but it sees {gpus}.
 cores: The engine was told to use {world} ranks on the CPU; there are fewer places to bind them to.
 summary-unknown: The engine was told to use more GPUs than it sees.
+waiting: The engine waited {seconds} seconds for as many free GPUs in the Ray cluster as it has ranks: `ray status` shows what there is and what holds it.
 manifest: The pod asks for {requested} {requested:plural GPU|GPUs}.
 """
 
@@ -50,6 +51,7 @@ from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import count, line_of
 from oomedic.logs.signatures import Event
+from oomedic.symptoms.failures import outweighed, start_failure
 
 _SIGNATURES = (
     "gpus_too_few",
@@ -59,20 +61,21 @@ _SIGNATURES = (
     "invalid_device_ordinal",
     "numa_nodes_too_few",
 )
+_WAITING = "placement_group_waiting"
 
 
 @cause(
     "CFG101",
     "tensor-parallel-exceeds-gpus",
-    reads=_SIGNATURES,
+    reads=(*_SIGNATURES, _WAITING),
     helps=("FIX305", "FIX412", "FIX501"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the engine's refusal in its several wordings."""
-    event = evidence.first(*_SIGNATURES)
+    event = start_failure(evidence, *_SIGNATURES)
     if event is None:
-        return None
+        return _waiting(evidence)
     world, gpus = count(event, "world_size"), count(event, "gpus")
     summary = _summary(event, world, gpus)
     return Finding(
@@ -83,6 +86,17 @@ def match(evidence: Evidence) -> Finding | None:
         event.line,
         "config_validation",
     )
+
+
+def _waiting(evidence: Evidence) -> Finding | None:
+    """Recognise an engine that waits for the GPUs of a Ray cluster, and nothing after it."""
+    event = start_failure(evidence, _WAITING)
+    if event is None or outweighed(evidence, event):
+        return None
+    last = max(evidence.all(_WAITING), key=lambda each: each.line)
+    said = claim("CFG101.waiting", line_of(last), seconds=count(last, "seconds"))
+    claims = (said, *_manifest(evidence))
+    return Finding("CFG101", "tensor-parallel-exceeds-gpus", "likely", claims, event.line, "config_validation")
 
 
 def _summary(event: Event, world: int | None, gpus: int | None) -> Claim:

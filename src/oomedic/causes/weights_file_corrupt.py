@@ -49,7 +49,8 @@ from oomedic.finding import Finding
 from oomedic.logs.fields import line_of, text
 from oomedic.symptoms.failures import start_failure
 
-_POINTER = ("headertoolarge", "header too large", "invalidheader", "invalid load key, 'v'")
+_POINTER = ("headertoolarge", "header too large", "invalid load key, 'v'")
+"""A pointer begins with "version": read as a length that is absurdly large, as a pickle an unknown key."""
 
 
 @cause(

@@ -176,7 +176,7 @@ def configure(
         for name, given in args.given.items()
         if given.value is not None  # what is not known here is taken for the default
     }
-    generation = _generation(args, gpu, rules)
+    generation = _generation(args, model, gpu, rules)
     config = EngineConfig(rules, generation, _runner(args, model, rules), settings)
     defaults: dict[str, Any] = {**_FIXED, **_release_defaults(rules)}
     defaults["max_model_len"] = _fitted_length(settings, model)
@@ -200,16 +200,32 @@ def _fitted_length(settings: Mapping[str, Setting], model: ModelFacts) -> int | 
     return given if isinstance(given, int) and given > 0 else model.max_model_len
 
 
-def _generation(args: EngineArgs, gpu: Gpu | None, rules: EngineRules) -> Generation:
+def _generation(args: EngineArgs, model: ModelFacts, gpu: Gpu | None, rules: EngineRules) -> Generation:
     if rules.defaults.get("only_generation"):
         return "V1"
     forced = args.environment.get("VLLM_USE_V1")
     if forced is not None and rules.v1:
         return "V1" if forced == "1" else "V0"
     least = tuple(rules.v1.get("least_capability", ()))
-    if rules.defaults["generation"] == "V1" and gpu is not None and gpu.capability and gpu.capability < least:
+    if rules.defaults["generation"] != "V1" or _needs_v0(model, rules) or _cache_needs_v0(args, model, gpu, rules):
         return "V0"
-    return "V1" if rules.defaults["generation"] == "V1" else "V0"
+    return "V0" if gpu is not None and gpu.capability and gpu.capability < least else "V1"
+
+
+def _needs_v0(model: ModelFacts, rules: EngineRules) -> bool:
+    """Tell whether V1 falls back for this model (vllm/engine/arg_utils.py _is_v1_supported_oracle, 0.8 to 0.10)."""
+    if model.recurrent and rules.v1.get("states_on_v0"):
+        return True
+    return model.architecture in rules.v1.get("only_v0", ())
+
+
+def _cache_needs_v0(args: EngineArgs, model: ModelFacts, gpu: Gpu | None, rules: EngineRules) -> bool:
+    """Tell whether V1 falls back for want of a kernel for an fp8 cache (as above, is_kv_cache_dtype_supported)."""
+    majors = rules.v1.get("fp8_cache_majors")
+    asked = args.given.get("kv_cache_dtype")
+    if not majors or asked is None or not str(asked.value).startswith("fp8") or gpu is None or not gpu.capability:
+        return False
+    return gpu.capability[0] not in majors and not (model.latent and rules.v1.get("fp8_latent_cache"))
 
 
 def _runner(args: EngineArgs, model: ModelFacts, rules: EngineRules) -> Literal["V1", "V2"]:

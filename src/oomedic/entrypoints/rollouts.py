@@ -5,9 +5,10 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
+from oomedic.entrypoints.gpu_memory import Memory
 from oomedic.errors import ClusterError
 from oomedic.kube.ownership import Reference, Tree, reference
-from oomedic.live.rollout import Look, Progress, Verdict, is_new, progress, stuck
+from oomedic.live.rollout import Look, Progress, Verdict, progress, stuck
 from oomedic.live.workload import is_ready
 from oomedic.live_diagnosis import diagnose_live
 from oomedic.logs.signatures import Signatures
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 _PAUSE_S: Final = 1.0
 _LISTEN_S: Final = 5.0
 _GRACE_S: Final = 60.0
+_EXPECTED_MS: Final = 3000
+"""The runbook expects the first answer within 2 to 3 seconds."""
 _PORT: Final = 8000
 _PASSING: Final = frozenset(("cluster-unreachable", "cluster-slow", "cluster-faulty"))
 """A rollout takes minutes, in which an API server may restart."""
+_LINE_ABOVE: Final = "\x1b[1A\x1b[2K"
+"""The terminal's codes for: one line up, and erase it."""
 _KV_SIZE: Final = ("kv_cache_size", "gpu_blocks")
 
 
@@ -41,6 +46,7 @@ class Watching(NamedTuple):
         soak_s: how long they must stay so.
         predicted: KV tokens of the plan, None where it has none.
         has_pools: whether Karpenter could bring a node.
+        old: UIDs of the pods from before the change.
         frees: whether failing pods that no controller replaces are deleted, so that the change reaches them.
     """
 
@@ -48,6 +54,7 @@ class Watching(NamedTuple):
     soak_s: float
     predicted: int | None = None
     has_pools: bool = False
+    old: frozenset[str] = frozenset()
     frees: bool = False
 
 
@@ -61,22 +68,26 @@ class Ended(NamedTuple):
 class Follower:
     """Follows one workload; ``say`` prints progress on standard error."""
 
-    def __init__(self, cluster: "Cluster", known: Library, phrases: Phrasebook, *, quiet: bool) -> None:
-        """Keep what every look needs."""
+    def __init__(
+        self, cluster: "Cluster", asked: tuple[Library, Question], phrases: Phrasebook, *, quiet: bool
+    ) -> None:
+        """Keep what every look needs; ``asked`` are the facts, and what the user says beside the cluster."""
         self._cluster = cluster
-        self._known = known
+        self._known, self._base = asked
         self._phrases = phrases
         self._quiet = quiet
-        self._said = ""
+        self._said = self._passing = ""
         self._heard = 0.0
         self._freed: set[str] = set()
 
     def say(self, what: Claim) -> None:
-        """Say how it stands, each state once."""
+        """Say how it stands, each state once; on a terminal the line of a state that goes on is written anew."""
         text = self._phrases.say(what)
         if not self._quiet and text != self._said:
-            sys.stderr.write(f"{text}\n")
+            again = what.message == self._passing == "progress.rollout" and sys.stderr.isatty()
+            sys.stderr.write(f"{_LINE_ABOVE if again else ''}{text}\n")
             sys.stderr.flush()
+            self._passing = what.message
         self._said = text
 
     def follow(self, target: Reference, workload: Workload | None, watching: Watching) -> Ended:
@@ -114,7 +125,8 @@ class Follower:
     def _judged(self, seen: Seen, workload: Workload | None, watching: Watching, elapsed: float) -> Ended | None:
         """Return how it ended, None while it goes on."""
         found, pods, messages = seen
-        stands = progress(Look(found, pods, messages, elapsed, watching.has_pools))
+        look = Look(found, pods, messages, elapsed, watching.has_pools, watching.old)
+        stands = progress(look)
         self._report(stands, elapsed)
         if watching.frees:
             self._free(found, pods)
@@ -122,7 +134,7 @@ class Follower:
             return self._crashed(stands.crashed, found)
         if stands.verdict is not None:
             return Ended(stands.verdict)
-        new = [pod for pod in pods if is_new(pod, found)]
+        new = look.new_pods
         if stands.is_ready:
             return Ended(self._validated(next(filter(is_ready, new)), workload, watching, stands))
         if workload is not None and new and time.monotonic() - self._heard > _LISTEN_S:
@@ -164,7 +176,7 @@ class Follower:
 
     def _crashed(self, pod: Tree, found: Tree) -> Ended:
         live = self._cluster.observed([pod], found)
-        report = diagnose_live(live, Question(), self._known)
+        report = diagnose_live(live, self._base, self._known)
         because = [claim("rollout.crashed", pod=reference(pod).name)]
         diagnosis = report.results[0].diagnosis
         if diagnosis is None or not diagnosis.findings:
@@ -184,13 +196,8 @@ class Follower:
         because += _answers(served)
         if served.reason is not None:
             return Verdict("no-answer", tuple(because))
-        before = self._cluster.memory_in_use(pod, container) if watching.soak_s else None
-        verdict = self._soaked(pod, watching.soak_s, because)
-        after = self._cluster.memory_in_use(pod, container) if before is not None else None
-        if before is None or after is None:
-            return verdict
-        told = claim("rollout.memory", before=before, after=after, seconds=round(watching.soak_s))
-        return verdict._replace(because=(*verdict.because, told))
+        verdict = self._soaked(pod, container, watching.soak_s)
+        return verdict._replace(because=(*because, *verdict.because))
 
     def _kv(self, log: bytes, predicted: int | None) -> list[Claim]:
         events = Signatures(self._known.catalogue.signatures()).read([log])
@@ -202,29 +209,26 @@ class Follower:
             return [claim("rollout.kv-printed", printed=printed)]
         return [claim("rollout.kv", printed=printed, predicted=predicted)]
 
-    def _soaked(self, pod: Tree, seconds: float, because: list[Claim]) -> Verdict:
-        """Watch the pod for a while: what only fails under way shows as a restart."""
+    def _soaked(self, pod: Tree, container: str, seconds: float) -> Verdict:
+        """Watch the pod for a while: what only fails under way shows as a restart, or in the GPU's memory."""
+        if not seconds:
+            return Verdict("healthy")
         self.say(claim("progress.soaking", seconds=round(seconds)))
-        ends, before = time.monotonic() + seconds, _restarts(pod)
-        while (left := ends - time.monotonic()) > 0:
-            time.sleep(min(_PAUSE_S, left))
+        started, before = time.monotonic(), _restarts(pod)
+        memory = Memory(lambda: self._cluster.memory_in_use(pod, container), seconds)
+        while time.monotonic() - started < seconds:
+            time.sleep(min(_PAUSE_S, seconds))
+            memory.look(time.monotonic() - started)
             try:
-                seen = self._look(reference(pod), until=ends + _GRACE_S)
+                seen = self._look(reference(pod), until=started + seconds + _GRACE_S)
             except ClusterError as error:
                 if error.slug != "cluster-no-such-object":
                     raise
-                because.append(claim("rollout.pod-gone", pod=reference(pod).name))
-                return Verdict("crashes", tuple(because))
-            if seen is None:
-                continue
-            now = seen[0]
-            restarts = _restarts(now) - before
-            if restarts > 0 or not is_ready(now):
-                because.append(claim("rollout.restarted", restarts=restarts, seconds=round(seconds)))
-                return Verdict("crashes", tuple(because))
-        if seconds:
-            because.append(claim("rollout.soaked", seconds=round(seconds)))
-        return Verdict("healthy", tuple(because))
+                return Verdict("crashes", (claim("rollout.pod-gone", pod=reference(pod).name),))
+            restarts = 0 if seen is None else _restarts(seen[0]) - before
+            if restarts > 0 or (seen is not None and not is_ready(seen[0])):
+                return Verdict("crashes", (claim("rollout.restarted", restarts=restarts, seconds=round(seconds)),))
+        return Verdict("healthy", (claim("rollout.soaked", seconds=round(seconds)), *memory.said()))
 
 
 def _reason(error: ClusterError) -> str:
@@ -239,6 +243,8 @@ def _answers(served: "Served") -> list[Claim]:
     if served.wants_key:
         return [claim("rollout.needs-key")]
     said = [claim("rollout.answered", model=served.model, path=served.path, milliseconds=served.milliseconds)]
+    if served.milliseconds is not None and served.milliseconds > _EXPECTED_MS:
+        said.append(claim("rollout.slow", expected=_EXPECTED_MS))
     if served.preemptions is not None and served.usage is not None:
         said.append(claim("rollout.metrics", preemptions=served.preemptions, usage=served.usage))
     return said

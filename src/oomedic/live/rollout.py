@@ -61,6 +61,7 @@ class Look(NamedTuple):
         messages: what scheduler and Karpenter say of pods without a node.
         elapsed_s: seconds since the change.
         has_pools: whether Karpenter could bring a node.
+        old: UIDs of the pods from before the change.
     """
 
     found: Tree
@@ -68,6 +69,13 @@ class Look(NamedTuple):
     messages: tuple[str, ...] = ()
     elapsed_s: float = 0.0
     has_pools: bool = False
+    old: frozenset[str] = frozenset()
+
+    @property
+    def new_pods(self) -> list[Tree]:
+        """The pods that run what the workload now says, and are not on their way out."""
+        pods = (pod for pod in self.pods if "deletionTimestamp" not in pod["metadata"])
+        return [pod for pod in pods if is_new(pod, self.found, self.old)]
 
 
 class Progress(NamedTuple):
@@ -87,18 +95,21 @@ class Progress(NamedTuple):
 
 def progress(look: Look) -> Progress:
     """Say how the rollout stands."""
-    new = [pod for pod in look.pods if "deletionTimestamp" not in pod["metadata"] and is_new(pod, look.found)]
+    new = look.new_pods
     wanted = _wanted(look.found)
     ready = sum(map(is_ready, new))
     crashed = next((pod for pod in new if has_crashed(pod) and not is_ready(pod) and _is_given_up(pod)), None)
     return Progress(wanted, len(new), ready, crashed, _verdict(new, look))
 
 
-def is_new(pod: Tree, found: Tree) -> bool:
-    """Tell whether a pod runs what the workload now says: image, command, arguments, variables, limits, files, node."""
+def is_new(pod: Tree, found: Tree, old: frozenset[str] = frozenset()) -> bool:
+    """Tell whether a pod runs what the workload now says: image, command, arguments, variables, limits, files, node.
+
+    What other controllers make of an object, only they know: there a pod is new when it is none of the ``old`` ones.
+    """
     template = pod_template(found)
     if template is None:
-        return True
+        return pod["metadata"].get("uid") not in old
     running = {each["name"]: each for each in pod.get("spec", {}).get("containers") or ()}
     spec = template.get("spec") or {}
     if (spec.get("nodeSelector") or {}) != (pod["spec"].get("nodeSelector") or {}):
@@ -176,7 +187,8 @@ def _wanted(found: Tree) -> int:
     if found.get("kind") == "Pod":
         return 1
     replicas = spec.get("replicas", spec.get("parallelism", 1))
-    return int(replicas) if isinstance(replicas, int) else 1
+    ranks = (spec.get("leaderWorkerTemplate") or {}).get("size", 1)
+    return replicas * ranks if isinstance(replicas, int) and isinstance(ranks, int) else 1
 
 
 def _verdict(new: Iterable[Tree], look: Look) -> Verdict | None:

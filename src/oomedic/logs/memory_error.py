@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from oomedic.figure import Figure, exactly
 from oomedic.logs.signatures import Event
-from oomedic.units import GIB
+from oomedic.units import GIB, Bytes
 
 OOM_SIGNATURES: Final = ("torch_out_of_memory", "allocator_out_of_memory")
 _CONTEXT: Final = 3 * GIB // 2
@@ -50,6 +50,17 @@ def out_of_memory(event: Event) -> OutOfMemory:
     return OutOfMemory(
         event, figure("tried"), total, free, own, others, allocated, unallocated, figure("private_pools")
     )
+
+
+def processes(message: OutOfMemory) -> list[tuple[int, Bytes]]:
+    """Return the processes that the message lists beside this one: their ids, as the host counts them, and memory."""
+    listed = message.event.fields.get("others")
+    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, tuple) else []
+    return [
+        (pid, memory.value)
+        for row in rows
+        if isinstance(pid := row.get("pid"), int) and isinstance(memory := row.get("memory"), Figure)
+    ]
 
 
 def _own(in_use: Figure | None, allocated: Figure | None) -> Figure | None:

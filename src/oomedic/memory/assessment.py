@@ -197,6 +197,7 @@ def _stage(demand: Demand, config: EngineConfig, device: Device, known: Known) -
     kv = _kv_plan(demand.cut, available, config, rules) or plan_of(known, available, config)
     needed = kv.needed if kv else _needed(demand.cut, config, rules)
     budget = budget_of(device, {**parts, "kv_cache": pool}, config, needed)
+    budget = budget._replace(encoder=None if known.other_weights else demand.encoder)
     bare = Assessment(config, budget, kv, "unknown", "likely", None, None, demand.peak, _missing(budget, kv, config))
     return _judged(bare, checks_of(budget, demand, config, needed, kv))
 

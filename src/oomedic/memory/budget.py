@@ -30,7 +30,8 @@ class Budget(NamedTuple):
     """The memory of the worst rank, in bytes. ``left`` negative means that the engine dies.
 
     ``available`` is what the engine has for its KV cache, before one request is held against it. ``others`` is what
-    other processes hold, where the release counts it as this engine's own memory outside torch.
+    other processes hold, where the release counts it as this engine's own memory outside torch. ``encoder`` is the part
+    of the weights that encoders of images, video and audio take, None without any.
     """
 
     total: Figure | None
@@ -40,6 +41,7 @@ class Budget(NamedTuple):
     items: tuple[Item, ...]
     available: Figure | None = None
     others: Figure | None = None
+    encoder: Figure | None = None
 
     @property
     def own_non_torch(self) -> Figure | None:

@@ -20,7 +20,7 @@ from oomedic.memory.encoder_items import drops_towers
 from oomedic.memory.graphs import graph_memory
 from oomedic.memory.kv_plan import Layout, PlanRules, layout
 from oomedic.memory.loaded import beside_weights
-from oomedic.memory.weights import Stage, stage_weights, stages
+from oomedic.memory.weights import Stage, encoder_weights, stage_weights, stages
 from oomedic.models.architectures import Layer, Stack, stack_of
 from oomedic.models.cache_layers import Attention, CacheLayer, CrossAttention, State
 from oomedic.models.checkpoint import Checkpoint
@@ -38,6 +38,8 @@ _TOWER_BAND: Final = 0.5
 class Demand(NamedTuple):
     """The parts of one pipeline stage, and how its cache is cut. ``peak`` names the largest part of the activation.
 
+    ``encoder`` is the part of the weights that encoders of images, video and audio take.
+
     Without a model nothing is assumed of what the engine needs beside its weights.
     """
 
@@ -50,6 +52,7 @@ class Demand(NamedTuple):
     warm_up: Figure | None
     cut: Layout | None
     peak: str | None = None
+    encoder: Figure | None = None
 
 
 def demands(
@@ -73,10 +76,13 @@ def demands(
     stack = stack_of(checkpoint.config, shard_of(checkpoint, config))
     layers = len(stack.layers) if stack else 1
     parts = _stages(layers, config) if stack else (_whole(),)
-    loaded = [each.weights for each in weighed] or [weights(checkpoint, config, gpu, stack, stage) for stage in parts]
+    loaded = [(each.weights, each.encoder) for each in weighed] or [
+        (weights(checkpoint, config, gpu, stack, stage), _encoder(checkpoint, config, gpu, stack, stage))
+        for stage in parts
+    ]
     return tuple(
-        _beside_weights(checkpoint, config, gpu, stack, stage)._replace(weights=held)
-        for stage, held in zip(parts, loaded, strict=True)
+        _beside_weights(checkpoint, config, gpu, stack, stage)._replace(weights=held, encoder=encoder)
+        for stage, (held, encoder) in zip(parts, loaded, strict=True)
     )
 
 
@@ -223,6 +229,21 @@ def weights(
     if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
         figure = figure.plus(_tower(checkpoint, config, scheme.element_bytes))
     return _offloaded(figure, config)
+
+
+def _encoder(
+    checkpoint: Checkpoint, config: EngineConfig, gpu: Gpu | None, stack: Stack | None, stage: Stage
+) -> Figure | None:
+    """Return the part of the weights that encoders take, None where there are none."""
+    scheme = _scheme(checkpoint, config, gpu)
+    if stack is None or scheme is None or not stage.is_first:
+        return None
+    if stack.encoder is None:
+        return _tower(checkpoint, config, scheme.element_bytes) if checkpoint.tower_parameters else None
+    if not stack.encoder:
+        return None
+    held = encoder_weights(stack, scheme, whole_segments=config.rules.version >= _WHOLE_SEGMENTS_SINCE).allocated
+    return _with_band(held, f"{checkpoint.where}:{checkpoint.id}:encoder")
 
 
 def _with_band(size: Bytes, where: str) -> Figure:

@@ -105,7 +105,7 @@ def make_plan(
     rejected += pointless
     rejected += [Rejected(code, claim("plan.worsens", code=finding.code)) for code in cause.worsens]
     rejected += [Rejected(code, claim("plan.useless", code=finding.code)) for code in cause.useless]
-    ranked = _without_guesses(sorted(offers, key=lambda offer: _rank(offer, cause, finding)))
+    ranked = _without_guesses(sorted(offers, key=lambda offer: _rank(offer, cause)))
     best = ranked[0] if ranked else None
     before = evidence.assessment.budget if evidence.assessment else None
     return Plan(best, tuple(ranked[1:]), tuple(rejected), before)
@@ -124,15 +124,15 @@ def best_offer(
     for number, remedy in enumerate(asked):
         found = _offers(remedy, evidence, finding, catalogue, wanted=1)
         offers += [each for each in found if isinstance(each, Offer)]
-        best = next(iter(_ranked(offers, cause, finding)), None)
+        best = next(iter(_ranked(offers, cause)), None)
         decided = best is not None and best.verified and SAFETIES.index(best.safety) <= SAFETIES.index(remedy.safety)
         if decided and not any(later.code == _SHORTER for later in asked[number + 1 :]):
             return best
-    return next(iter(_ranked(offers, cause, finding)), None)
+    return next(iter(_ranked(offers, cause)), None)
 
 
-def _ranked(offers: list[Offer], cause: Cause, finding: Finding) -> list[Offer]:
-    return _without_guesses(sorted(_with_an_effect(offers)[0], key=lambda offer: _rank(offer, cause, finding)))
+def _ranked(offers: list[Offer], cause: Cause) -> list[Offer]:
+    return _without_guesses(sorted(_with_an_effect(offers)[0], key=lambda offer: _rank(offer, cause)))
 
 
 def _with_an_effect(offers: list[Offer]) -> tuple[list[Offer], list[Rejected]]:
@@ -194,7 +194,7 @@ def _offers(
     remedy: Remedy, evidence: Evidence, finding: Finding, catalogue: Catalogued, *, wanted: int | None = None
 ) -> Iterator[Offer | Rejected]:
     """Yield the first proposals that fit, then the reason why the last one that was tried does not."""
-    wanted = wanted or _SEVERAL.get(remedy.code, 1)
+    wanted = wanted or (_SEVERAL.get(remedy.code, 1) if _about_memory(finding.code) else 1)
     proposals = remedy.propose(evidence, finding, catalogue)
     reason: Rejected | None = None
     for proposal in islice(proposals, _TRIES.get(remedy.code, _MOST_TRIES)):
@@ -281,11 +281,14 @@ def _shown(proposal: Proposal) -> dict[str, str]:
     return {"target": change.target, "after": str(change.after)}
 
 
-def _rank(offer: Offer, cause: Cause, finding: Finding) -> tuple[bool, int, int]:
+def _about_memory(code: str) -> bool:
+    return code.startswith(("OOM", "VER"))
+
+
+def _rank(offer: Offer, cause: Cause) -> tuple[bool, int, int]:
     """Sort by proof, then by what it costs, then in the cause's own order.
 
-    Where the host ran out of memory a GPU's budget proves nothing.
+    Where no GPU memory is missing, a budget that fits proves nothing.
     """
-    if finding.phase == "host_oom":
-        return False, 0, cause.helps.index(offer.remedy)
-    return not offer.verified, SAFETIES.index(offer.safety), cause.helps.index(offer.remedy)
+    unproven = _about_memory(cause.code) and not offer.verified
+    return unproven, SAFETIES.index(offer.safety), cause.helps.index(offer.remedy)

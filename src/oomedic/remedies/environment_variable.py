@@ -21,6 +21,9 @@ step-variable: Correct or remove the variable that the message names (whole numb
 step-value: Correct or remove the value that the message names.
 step-port: Set enableServiceLinks: false in the pod's spec, or give the Service another name than vllm.
 step-listen: Choose another --port, or end what listens there; without hostNetwork each pod has its own ports.
+step-folders: Set HOME, HF_HOME and VLLM_CACHE_ROOT to a folder that the container's user may write (an emptyDir or the model's volume; fsGroup in the pod's securityContext makes it writable), and USER to any name: images that expect root need that under another user id.
+step-volume: `kubectl describe pod` names the volume: its claim must exist, be bound, and be free of other nodes (ReadWriteOnce); a hostPath or NFS path must exist.
+step-ready: Raise VLLM_ENGINE_READY_TIMEOUT_S (seconds) above the longest start, and let the startup probe allow as much; faster storage for the weights shortens it.
 step-space: Lower VLLM_CPU_KVCACHE_SPACE (GiB of host memory for each rank) below what the host has free.
 """
 
@@ -33,6 +36,12 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 from oomedic.symptoms.refusals import refusals
 
 _STEPS = {"POD106": "step-port", "POD108": "step-listen", "HOST105": "step-space", "POD103": "step-value"}
+_OF_MESSAGES = {
+    "POD103.permission": "step-folders",
+    "POD103.user": "step-folders",
+    "POD103.volume": "step-volume",
+    "POD101.ready": "step-ready",
+}
 _OF_VARIABLES = frozenset({"integer_unreadable", "variable_invalid"})
 
 
@@ -44,10 +53,15 @@ def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Ite
         change = Change("env.VLLM_PORT", None, None, "FIX409")
     if finding.code == "HOST105" and evidence.first("cpu_kv_cache_unavailable") is None:
         return
+    if finding.code == "POD101" and not finding.says("POD101.ready"):
+        return
     yield Proposal((change,), claim("FIX409.cost"), step=_step(evidence, finding))
 
 
 def _step(evidence: Evidence, finding: Finding) -> Claim:
+    for message, step in _OF_MESSAGES.items():
+        if finding.says(message):
+            return claim(f"FIX409.{step}")
     if finding.code in _STEPS:
         return claim(f"FIX409.{_STEPS[finding.code]}")
     refusal = next((each for each in refusals(evidence) if each.event.line == finding.line), None)

@@ -39,6 +39,8 @@ _RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
 def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Ask for the files; for code and adapters name the argument that admits them."""
     change = Change("manual", None, None, "FIX203")
+    if finding.says("POD103.permission", "POD103.user", "POD103.volume"):
+        return
     if finding.code == "CFG115":
         code = set_argument(evidence, "FIX203", trust_remote_code=True)
         step = claim("FIX203.step-code")

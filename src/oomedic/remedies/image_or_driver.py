@@ -30,7 +30,9 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 
 @remedy("FIX407", "image-or-driver", safety="manual")
 def propose(_evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Ask for an image that fits."""
+    """Ask for an image that fits; where a model is unknown, only if the image cannot import what it has."""
+    if finding.code == "CFG107" and not finding.says("CFG107.uninspected"):
+        return
     change = Change("manual", None, None, "FIX407")
     step = "FIX407.step-processor" if finding.code in {"POD104", "HOST106"} else "FIX407.step"
     yield Proposal((change,), claim("FIX407.cost"), step=claim(step))

@@ -28,7 +28,9 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 
 
 @remedy("FIX503", "other-attention-backend", safety="manual")
-def propose(_evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Ask for the engine's own choice, or another one."""
+def propose(_evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Ask for the engine's own choice, or another one; of the formats that a card lacks only for want of a kernel."""
+    if finding.code == "CFG104" and not finding.says("CFG104.shared-memory", "CFG104.shared-memory-plain"):
+        return
     change = Change("manual", None, None, "FIX503")
     yield Proposal((change,), claim("FIX503.cost"), step=claim("FIX503.step"))

@@ -38,6 +38,8 @@ _CACHE = frozenset({"fp8_kv_cache_unsupported", "attention_dtype_mismatch"})
 @remedy("FIX202", "other-quantization-or-dtype", safety="unsafe")
 def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Name the argument that stands in the way, as far as the log tells which; else ask for another checkpoint."""
+    if finding.says("CFG104.kernels", "CFG107.uninspected"):
+        return
     for values, cost, safety in _changes(evidence, finding):
         yield Proposal(
             set_argument(evidence, "FIX202", **values), claim(cost), proof=f"log:{finding.line}", safety=safety
@@ -58,5 +60,5 @@ def _changes(evidence: Evidence, finding: Finding) -> Iterator[tuple[dict[str, A
             yield {"quantization": None}, "FIX202.cost-plain", "safe"
     elif "marlin_shape" in seen:
         yield {"quantization": "gptq"}, "FIX202.cost", "trade-off"
-    elif seen & _CACHE:
+    elif seen & _CACHE or finding.says("CFG104.fp8-cache"):
         yield {"kv_cache_dtype": "auto"}, "FIX202.cost-plain", "safe"

@@ -27,7 +27,9 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 
 
 @remedy("FIX204", "smaller-model", safety="manual")
-def propose(_evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Ask for another model."""
+def propose(_evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Ask for another model, unless the engine has a class for this one."""
+    if finding.says("CFG107.uninspected"):
+        return
     change = Change("manual", None, None, "FIX204")
     yield Proposal((change,), claim("FIX204.cost"), step=claim("FIX204.step"))

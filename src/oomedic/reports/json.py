@@ -84,6 +84,7 @@ def _budget(budget: Budget | None) -> dict[str, Any] | None:
         "free_at_start": _figure(budget.free_at_start),
         "requested": _figure(budget.requested),
         "left": _figure(budget.left),
+        "encoder": _figure(budget.encoder),
         "items": {
             item.name: None if item.figure is None else {**_known(item.figure), "inside": item.inside}
             for item in budget.items

@@ -83,6 +83,7 @@ def _budget(budget: Budget, title: str, phrases: Phrasebook) -> Iterator[str]:
     rows = [
         *(("total", budget.total), ("free_at_start", budget.free_at_start), ("requested", budget.requested)),
         *((item.name, item.figure) for item in budget.items),
+        ("encoder", budget.encoder),
         ("left", budget.left),
     ]
     outside = {item.name for item in budget.items if not item.inside}

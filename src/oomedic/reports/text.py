@@ -168,6 +168,8 @@ def _rows(budget: Budget, style: Style) -> Iterator[list[str]]:
             yield _row(style.phrases.text(f"label.{name}"), figure, style)
     for item in budget.items:
         yield _item_row(item, style)
+        if item.name == "weights" and budget.encoder is not None:
+            yield _row(f"    {style.phrases.text('label.encoder')}", budget.encoder, style)
     if budget.left is not None:
         yield _row(style.phrases.text("label.left"), budget.left, style)
 

@@ -14,6 +14,7 @@ WEAK: Final = frozenset(
         *("hub_status", "hub_unreachable", "hub_rate_limited", "hub_offline"),
         *("file_missing", "permission_denied", "package_missing", "json_unreadable"),
         *("process_limit_reached", "peer_connection_lost", "collective_timeout", "nccl_error", "segmentation_fault"),
+        "ray_worker_vanished",
     )
 )
 """Errors that are printed for other reasons too, or follow from another one: an error that says more outweighs them."""
@@ -37,11 +38,23 @@ def failure(evidence: Evidence, *signatures: str) -> Event | None:
     ready = evidence.first(_READY)
     if ready is None:
         return start_failure(evidence, *signatures)
-    stopped = next((event.line for event in evidence.all("server_stopped")), float("inf"))
-    deaths = (event for event in evidence.events if event.kind == "wrapper" and event.signature not in _NOISE)
-    if not any(ready.line < event.line < stopped for event in deaths):
+    if _death(evidence, ready) is None:
         return None
     return next((event for event in evidence.all(*signatures) if event.line > ready.line), None)
+
+
+def fatal_error(evidence: Evidence) -> Event | None:
+    """Return the error of which a serving engine died, where no signature knows it; None where it lives or one does."""
+    ready = evidence.first(_READY)
+    death = None if ready is None else _death(evidence, ready)
+    if death is None:
+        return None
+    near = [event for event in evidence.events if abs(event.line - death.line) < _TRACEBACK]
+    if any(event.kind == "error" for event in near):
+        return None
+    errors = [event for event in near if event.signature == "python_error" and event.rank == death.rank]
+    below = (event for event in errors if event.line > death.line)
+    return next(below, errors[-1] if errors else None)
 
 
 def outweighed(evidence: Evidence, event: Event, consequences: Iterable[str] = ()) -> bool:
@@ -68,6 +81,13 @@ def spoken(evidence: Evidence, event: Event) -> Event:
     return next((other for other in later if 0 < other.line - event.line <= _REPEATED), event)
 
 
+def _death(evidence: Evidence, ready: Event) -> Event | None:
+    """Return the first line that tells of the death of an engine between its start and an orderly stop."""
+    stopped = next((event.line for event in evidence.all("server_stopped")), float("inf"))
+    deaths = (event for event in evidence.events if event.kind == "wrapper" and event.signature not in _NOISE)
+    return next((event for event in deaths if ready.line < event.line < stopped), None)
+
+
 def _survived(evidence: Evidence, event: Event) -> bool:
     """Tell whether the process that printed an error got further afterwards."""
     before = [_index(mark.reached) for mark in evidence.events if mark.reached and mark.line < event.line]
@@ -75,8 +95,13 @@ def _survived(evidence: Evidence, event: Event) -> bool:
     return any(
         _index(mark.reached) > furthest and _goes_on(mark, event, furthest)
         for mark in evidence.events
-        if mark.reached and mark.line > event.line
+        if mark.reached and mark.line > event.line and not _reports(mark, event)
     )
+
+
+def _reports(mark: Event, event: Event) -> bool:
+    """Tell whether a mark is only what an outer process prints about an error right before it."""
+    return mark.kind == "wrapper" and mark.line - event.line < _TRACEBACK
 
 
 def _goes_on(mark: Event, event: Event, furthest: int) -> bool:

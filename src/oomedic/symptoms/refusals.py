@@ -14,6 +14,17 @@ _JSON: Final = re.compile(r"json|dict|model_type|validation error", re.IGNORECAS
 _IMPLEMENTATIONS: Final = ("parser", "load_format", "backend", "runner", "method")
 """Ends of arguments that name one of several implementations."""
 _POSITIVE: Final = ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size", "tensor_parallel_size")
+_PASSING: Final = frozenset({"hub_status", "hub_unreachable", "hub_rate_limited", "peer_connection_lost"})
+"""Errors that are retried, or follow from another one."""
+_EARLY: Final = frozenset((None, "config_validation", "nccl_init"))
+_SETTING: Final = re.compile(r"--[a-z][a-z-]{2,60}|\bVLLM_[A-Z_]{2,60}|\b[a-z]{2,30}(?:_[a-z0-9]{1,30}){1,8}\b")
+_OF_REQUESTS: Final = frozenset(
+    (
+        *("max_tokens", "min_tokens", "max_completion_tokens", "top_p", "top_k", "min_p", "best_of", "prompt_logprobs"),
+        *("top_logprobs", "stop_token_ids", "presence_penalty", "frequency_penalty", "repetition_penalty"),
+        *("logit_bias", "tool_choice", "tool_calls", "response_format", "guided_json", "prompt_embeds", "image_url"),
+    )
+)
 _OF_THE_CONFIGURATION: Final = frozenset({"config_frame", "environment_frame"})
 
 
@@ -60,7 +71,7 @@ def other_refusal(evidence: Evidence) -> Event | None:
 
     The engine words hundreds of refusals; what they are about is told by their text.
     """
-    if any(event.kind == "error" for event in evidence.events):
+    if any(event.kind == "error" and event.signature not in _PASSING for event in evidence.events):
         return None
     named = start_failure(evidence, "value_error")
     return named or start_failure(evidence, "python_error")
@@ -91,6 +102,16 @@ def in_configuration(evidence: Evidence, event: Event) -> bool:
     if event.signature == "value_error":
         return True
     return any(frame.signature in _OF_THE_CONFIGURATION for frame in frames_of(event, evidence.events))
+
+
+def speaks_of_a_setting(evidence: Evidence, event: Event) -> bool:
+    """Tell whether a refused value is one of the engine's, not of a request, and nothing was loaded before.
+
+    Without its traceback, only what an error speaks of tells where it was raised.
+    """
+    if (text(event, "exception") or "").rpartition(".")[2] != "ValueError" or evidence.phase_of(event) not in _EARLY:
+        return False
+    return any(name not in _OF_REQUESTS for name in _SETTING.findall(says(event)))
 
 
 def worded(evidence: Evidence, *words: str) -> Event | None:

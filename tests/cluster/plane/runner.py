@@ -46,6 +46,10 @@ class Runner:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
+    def give(self, **variables: str) -> None:
+        """Give every engine that starts from now on further variables: the machine is another one now."""
+        self._environment |= variables
+
     def stop(self) -> None:
         """End all engines."""
         self._stopped.set()

@@ -3,21 +3,20 @@
 import json
 import sys
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oomedic.claim import Claim, claim
 from oomedic.entrypoints.commands.asking import engine_args, engine_options, given_checkpoint, library
 from oomedic.entrypoints.commands.live import open_cluster
+from oomedic.entrypoints.live_requests import require_applicable, send_whole, take_back
 from oomedic.entrypoints.rollouts import Ended, Follower, Watching
 from oomedic.entrypoints.targets import kind_and_name, seconds
 from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.errors import ClusterError, UsageError
-from oomedic.kube.json_patch import applied
-from oomedic.kube.ownership import Reference, Tree, reference
-from oomedic.live.rollout import Verdict, leaves_failing_pods, needs_room, pod_template, stuck
+from oomedic.kube.ownership import Reference, Tree
+from oomedic.live.rollout import Verdict, leaves_failing_pods, needs_room, pod_template
 from oomedic.live.workload import LiveWorkload, is_failing
-from oomedic.live_change import LiveChange, chosen, created_by, live_change, request, way_back
+from oomedic.live_change import LiveChange, chosen, live_change, request
 from oomedic.live_diagnosis import diagnose_live, edited_object
 from oomedic.live_edit import Whole
 from oomedic.planning.plan import Offer
@@ -27,11 +26,10 @@ from oomedic.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from oomedic.sources.cluster.cluster import Cluster
 
-_TRIES: Final = 4
 _FAILED: Final = 4
 _FOUND: Final = 1
 
@@ -58,7 +56,7 @@ def run(options: "Namespace") -> int:
         _require_own(change, forced=options.force_owner)
         if leaves_failing_pods(found) and any(is_failing(pod.found) for pod in live.pods):
             cluster.require_pod_deletion(change.target.namespace or "")
-        follower = Follower(cluster, known, phrasebook(options), quiet=options.quiet)
+        follower = Follower(cluster, (known, base), phrasebook(options), quiet=options.quiet)
         ended = _applied(cluster, follower, change, _plan_of(options, live, workloads, offer))
         report = _after(cluster, follower, change, report, ended, keep=options.no_rollback)
     show(report, options, facts)
@@ -90,15 +88,13 @@ def _applied(cluster: "Cluster", follower: Follower, change: LiveChange, course:
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     def patch(found: Tree) -> "Sequence[object]":
-        try:
-            applied(found, change.operations)
-        except ValueError as error:
-            raise ClusterError("change-conflict", target=str(change.target), reason=str(error)) from error
+        require_applicable(found, change.operations, change.target)
         return request(found, change, moment)
 
+    before = frozenset(str(pod["metadata"].get("uid")) for pod in cluster.look(change.target)[1])
     try:
-        _send_whole(cluster, change, patch)
-        return _watched(follower, change, course)
+        send_whole(cluster, change, patch)
+        return _watched(follower, change, course._replace(watching=course.watching._replace(old=before)))
     except KeyboardInterrupt:
         follower.say(claim("progress.interrupted", target=_word(change.target)))
         raise
@@ -110,69 +106,6 @@ def _watched(follower: Follower, change: LiveChange, course: _Course) -> Ended:
     except ClusterError:
         follower.say(claim("progress.lost", target=_word(change.target)))
         raise
-
-
-def _send_whole(cluster: "Cluster", change: LiveChange, patch: "Callable[[Tree], Sequence[object]]") -> None:
-    """Make what must be there first, and send the request; where that does not happen, what was made goes again.
-
-    Raises:
-        ClusterError: ``change-…``.
-    """
-    for each in change.created:
-        cluster.create(each, dry_run=True)
-    made: list[Reference] = []
-    try:
-        for each in change.created:
-            if cluster.create(each, dry_run=False):
-                made.append(reference(each))  # noqa: PERF401 - kept also when the next one fails
-        send(cluster, change.target, patch)
-    except ClusterError as error:
-        # where nobody knows whether the object refers to it already, it stays
-        for left in made if error.slug != "change-unknown" else ():
-            with suppress(ClusterError):
-                cluster.delete(left)
-        raise
-
-
-def send(cluster: "Cluster", target: Reference, patch: "Callable[[Tree], Sequence[object]]") -> None:
-    """Send a request as a dry run and then in earnest; made anew where the object's status changed meanwhile.
-
-    Raises:
-        ClusterError: ``change-…``.
-    """
-    for attempt in range(_TRIES):
-        found, _, _ = cluster.look(target)
-        operations = patch(found)
-        try:
-            cluster.change(target, operations, dry_run=True)  # type: ignore[arg-type] # operations are mappings
-            cluster.change(target, operations, dry_run=False)  # type: ignore[arg-type] # see above
-        except ClusterError as error:
-            if error.slug != "change-conflict" or attempt == _TRIES - 1:
-                raise
-        else:
-            return
-
-
-def take_back(cluster: "Cluster", target: Reference) -> tuple[Claim, ...]:
-    """Take the recorded change back, and remove what was made for it and the pods that would outlast it.
-
-    Returns what could not be removed.
-
-    Raises:
-        ClusterError: ``change-…``.
-        UsageError: ``nothing-to-undo``.
-    """
-    made = created_by(cluster.look(target)[0])
-    send(cluster, target, way_back)
-    left: list[Claim] = []
-    found, pods, _ = cluster.look(target)
-    gone = [(each, None) for each in made] + [(reference(pod), pod["metadata"]["uid"]) for pod in stuck(found, pods)]
-    for each, uid in gone:
-        try:
-            cluster.delete(each, uid)
-        except ClusterError:
-            left.append(claim("rollout.left-behind", left=f"{each.kind.lower()}/{each.name}"))
-    return tuple(left)
 
 
 def _after(

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from oomedic.claim import claim
-from oomedic.entrypoints.commands.fix import take_back
 from oomedic.entrypoints.commands.live import open_cluster
+from oomedic.entrypoints.live_requests import take_back
 from oomedic.entrypoints.targets import kind_and_name
 from oomedic.entrypoints.terminal import catalogue, phrasebook, write
 from oomedic.kube.ownership import reference

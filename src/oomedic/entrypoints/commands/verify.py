@@ -12,6 +12,7 @@ from oomedic.evidence import Subject
 from oomedic.kube.ownership import reference
 from oomedic.live_diagnosis import edited_object
 from oomedic.memory.assessment import Outcome
+from oomedic.question import Question
 from oomedic.result import Report, Result
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def run(options: "Namespace") -> int:
     with open_cluster(options) as cluster:
         live = cluster.workload(*kind_and_name(options.target))
         found, workloads = edited_object(live, facts)
-        follower = Follower(cluster, known, phrasebook(options), quiet=options.quiet)
+        follower = Follower(cluster, (known, Question()), phrasebook(options), quiet=options.quiet)
         workload = next((each for each in workloads if each.supported), None)
         watching = watching._replace(has_pools=bool(live.node_pools))
         ended = follower.follow(reference(found), workload, watching)
