@@ -70,3 +70,16 @@ def test_the_objects_of_a_template_of_openshift_are_read():
     text = f"kind: Template\napiVersion: template.openshift.io/v1\nmetadata: {{name: t}}\nobjects: [{{{runtime}}}]\n"
     (found,) = read_workloads(text, "f", TABLE)
     assert (found.unit, found.model) == ("ServingRuntime/r#kserve-container", "/mnt/models")
+
+
+@pytest.mark.parametrize(
+    ("limits", "resource", "memory"),
+    [
+        ("nvidia.com/gpu: 1, nvidia.com/gpumem: 20000", "nvidia.com/gpu", (20000 * 2**20, "20000 MiB")),
+        ("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 50", "nvidia.com/gpu", (None, "50 %")),
+        ("nvidia.com/GH100_H100_PCIE: 1", "nvidia.com/GH100_H100_PCIE", None),
+    ],
+)
+def test_shares_of_a_card_and_cards_by_name_are_devices(limits, resource, memory):
+    (found,) = read_workloads(pod("vllm/vllm-openai:v1", "[o/m]", f"{{limits: {{{limits}}}}}"), "f", TABLE)
+    assert (found.gpu_resource, found.gpus_per_pod, found.device_memory) == (resource, 1, memory)

@@ -90,6 +90,17 @@ def test_a_variable_is_written_into_the_container_of_the_engine(change):
     ]
 
 
+def test_no_secret_is_shown_though_the_request_holds_it(change):
+    secret = [{"name": "HF_TOKEN", "value": "abc123"}]
+    found = deployment(env=secret, args=["--model=m/x", "--api-key", "xyz789"])
+    made = change(found, ("env.PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"), remedy="FIX112")
+    assert "abc123" in str(made.operations), "the old value is tested"
+    assert "abc123" not in str(made.shown) + made.diff
+    ran = deployment(env=[{"name": "HF_TOKEN", "value": "old456"}], args=["--api-key", "old789"])["spec"]["template"]
+    back = change(found, ("spec.template", 3), former=Former(3, "2026-01-01T00:00:00Z", ran), remedy="FIX502")
+    assert not [each for each in ("abc123", "old456", "xyz789", "old789") if each in str(back.shown) + back.diff]
+
+
 def test_a_variable_that_is_there_changes_in_its_place_for_others_may_refer_to_it(change):
     found = deployment(env=[{"name": "VLLM_USE_V1", "value": "1"}, {"name": "A", "value": "$(VLLM_USE_V1)"}])
     made = change(found, ("env.VLLM_USE_V1", "0"), remedy="FIX504")

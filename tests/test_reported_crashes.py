@@ -105,8 +105,9 @@ def test_ranks_of_the_engine_itself_are_not_taken_for_neighbours(library):
     """https://github.com/vllm-project/vllm/issues/8731: three of four ranks left a context on the first one's card."""
     ranks = "".join(f"Process {pid} has 1.62 GiB memory in use. " for pid in (3179876, 3179877, 3179875))
     line = (
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 72.00 MiB. GPU 0 has a total capacity of 39.56 "
-        f"GiB of which 60.81 MiB is free. {ranks}Including non-PyTorch memory, this process has 34.61 GiB memory in use."
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 72.00 MiB. GPU 0 has a total capacity of "
+        f"39.56 GiB of which 60.81 MiB is free. {ranks}Including non-PyTorch memory, this process has 34.61 GiB "
+        "memory in use."
     )
     of_four = diagnosed({"args": {"tensor_parallel_size": 4}, "log_excerpt": [line]}, library).diagnosis
     assert "OOM101" not in [finding.code for finding in of_four.findings]

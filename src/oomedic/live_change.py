@@ -10,6 +10,7 @@ from oomedic.kube.ownership import Manager, Reference, Tree, controller_of, mana
 from oomedic.live.rollout import needs_room
 from oomedic.live_diagnosis import BACK, as_written, manifest_of
 from oomedic.live_edit import Whole, edited, names
+from oomedic.patches.hiding import hidden
 from oomedic.patches.patching import diff_of
 from oomedic.planning.plan import Offer, Plan
 from oomedic.remedy import Change
@@ -26,6 +27,7 @@ class LiveChange(NamedTuple):
         target: the object.
         operations: of its spec, each behind a test of the old value.
         undo: what takes them back.
+        shown: the operations as they may be shown, without secrets.
         changes: what the plan calls them, a changed rollout strategy included.
         diff: for people.
         kept_by: tools outside of the cluster that would undo it.
@@ -36,6 +38,7 @@ class LiveChange(NamedTuple):
     target: Reference
     operations: tuple[Operation, ...]
     undo: tuple[Operation, ...]
+    shown: tuple[Operation, ...]
     changes: tuple[Change, ...]
     diff: str
     kept_by: tuple[Manager, ...] = ()
@@ -83,12 +86,13 @@ def live_change(whole: Whole, offer: Offer, *, spare: bool) -> LiveChange:
     if not spare and needs_room(new) and not _still_runs(whole, offer):
         changes += (Change("spec.strategy", new["spec"].get("strategy"), _STRATEGY, "FIX404"),)
         new["spec"]["strategy"] = _STRATEGY
-        texts = (texts[0], manifest_of((new,), made.created if made.sources else ()).text)
+        texts = (texts[0], manifest_of((hidden(new),), tuple(map(hidden, made.created)) if made.sources else ()).text)
     target = reference(found)
     return LiveChange(
         target,
         operations(old, new),
         operations(new, old),
+        operations(hidden(old), hidden(new)),
         changes,
         diff_of(*texts, f"{target.kind.lower()}/{target.name}.yaml"),
         tuple(dict.fromkeys(keeper for each in (found, *made.sources) for keeper in managers(each))),

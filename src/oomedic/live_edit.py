@@ -14,6 +14,7 @@ from oomedic.errors import InputError
 from oomedic.kube.ownership import Tree, reference
 from oomedic.live.workload import Former
 from oomedic.live_diagnosis import SPEC_TEMPLATE, manifest_of
+from oomedic.patches.hiding import hidden
 from oomedic.patches.patching import edited_text
 from oomedic.planning.plan import Offer
 from oomedic.remedy import Change
@@ -82,8 +83,10 @@ def edited(whole: Whole, offer: Offer) -> Edited:
             raise InputError("change-elsewhere", target=whole.workload.unit, what=str(reference(source)))
     read = {source["metadata"]["name"] for source, _ in changed}
     sources = tuple(each for each in whole.config_maps if each["metadata"]["name"] in read)
-    shown = manifest_of((whole.found,), sources).text
-    return Edited(new[0], tuple(copies), sources, (shown, manifest_of((new[0],), tuple(copies)).text))
+    shown = manifest_of((hidden(whole.found),), tuple(map(hidden, sources))).text
+    return Edited(
+        new[0], tuple(copies), sources, (shown, manifest_of((hidden(new[0]),), tuple(map(hidden, copies))).text)
+    )
 
 
 def trees(text: str) -> list[Any]:
@@ -123,7 +126,7 @@ def _moved(before: str, offer: Offer) -> tuple[str, tuple[Tree, ...]]:
 
 def names(changes: Iterable[Change]) -> str:
     """Return what is changed, for people."""
-    return ", ".join(change.target for change in changes)
+    return ", ".join(change.remedy if change.target == "manual" else change.target for change in changes)
 
 
 def _set_variables(tree: dict[str, Any], workload: Workload, changes: Iterable[Change]) -> None:

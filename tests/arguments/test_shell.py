@@ -130,3 +130,24 @@ def test_no_text_at_all_makes_it_fail(script):
     for statement in read_script(script, {"a": Variable("x y", "a", 0), "b": Variable(None)}, words_of("p", "q")):
         for word in statement.words:
             assert word.span is None or word.origin or 0 <= word.span[0] <= word.span[1] <= len(script)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("N * LOCAL", "16"),
+        ("$N*${LOCAL}", "16"),
+        ("(N + 1) * 2 - LOCAL / 3", "4"),
+        ("${MISSING:-3} % 2", "1"),
+        ("-1 + N", "1"),
+    ],
+)
+def test_arithmetic_with_known_variables_is_worked_out(expression, value):
+    (statement,) = read_script(f"vllm serve m --x $(({expression}))", {"N": Variable("2"), "LOCAL": Variable("8")})
+    assert [word.text for word in statement.words] == ["vllm", "serve", "m", "--x", value]
+
+
+@pytest.mark.parametrize("expression", ["N * OTHER", "N / 0", "N ? 1 : 2", "", "(", "$(nproc) * 2", "9" * 30, "2 -- "])
+def test_what_arithmetic_does_not_say_stays_unknown(expression):
+    (statement,) = read_script(f"vllm serve m --x $(({expression}))", {"N": Variable("2")})
+    assert statement.words[-1].unknown == (f"$(({expression}))",)

@@ -129,6 +129,7 @@ def test_a_failing_old_pod_that_no_controller_replaces_is_stuck(kind, spec, numb
     old = pod(OLD, **FAILING)
     old["metadata"]["name"] = "qwen-0"
     assert len(stuck(found, [old])) == number
+    assert len(stuck(found, [{**pod(OLD, conditions=UNSCHEDULED), "metadata": old["metadata"]}])) == number
     assert stuck(found, [pod(OLD, ready=True)]) == (), "one that serves is left to its controller"
     assert stuck(found, [pod(**FAILING)]) == (), "one with the change is watched"
 

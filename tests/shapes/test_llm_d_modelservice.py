@@ -75,3 +75,28 @@ def test_nodes_are_chosen_by_accelerator_types():
         "decode:\n", "decode:\n  acceleratorTypes: {labelKey: nvidia.com/gpu.product, labelValues: [L40S]}\n"
     )
     assert engine(text).node_affinity == {"nvidia.com/gpu.product": ("L40S",)}
+
+
+def test_a_role_may_have_another_accelerator_than_the_others():
+    text = values(more="  accelerator: {type: intel-gaudi}\n") + "accelerator: {type: nvidia}\n"
+    found = engine(text)
+    assert (found.gpu_resource, found.supported) == ("habana.ai/gaudi", False)
+    assert engine(values(more="accelerator: {type: rebellions-atom}\n")).gpu_resource == "rebellions.ai/ATOM"
+
+
+def test_devices_of_a_claim_are_as_many_as_parallelism_needs():
+    """4 for tensor parallelism x 2 for data parallelism."""
+    found = engine(values(more="  accelerator: {dra: true}\n"))
+    assert (found.gpu_resource, found.gpus_per_pod, found.gpus_total) == ("dra:gpu.nvidia.com", 8, 16)
+    assert found.edit_paths["dra:gpu.nvidia.com"].pointer == "/decode/parallelism/tensor"
+
+
+def test_a_count_of_the_claim_wins_and_its_class_decides_whether_cuda_runs_there():
+    template = "{class: gpu.nvidia.com, count: 2, selectors: [{cel: {expression: \"device.capacity['x']['memory']"
+    template += ".compareTo(quantity('40Gi')) >= 0\"}}]}"
+    more = f"accelerator: {{dra: true, resourceClaimTemplates: {{nvidia: {template}}}}}\n"
+    found = engine(values(more=more))
+    assert (found.gpus_per_pod, found.device_memory.written) == (2, "40Gi")
+    assert "count: 4" in with_devices(values(more=more), 4)
+    gaudi = engine(values(more="accelerator: {type: intel-gaudi, dra: true}\n"))
+    assert (gaudi.gpu_resource, gaudi.supported) == ("dra:gaudi.intel.com", False)

@@ -145,7 +145,9 @@ class WordReader:
         return "" if special else "$"
 
     def _substituted(self, written: str, unknown: list[str]) -> str:
-        """Expand ``${NAME:-default}``; all other substitutions need a running shell."""
+        """Expand ``${NAME:-default}`` and ``$((…))``; all other substitutions need a running shell."""
+        if written.startswith("$((") and written.endswith("))") and self.depth <= _DEPTH:
+            return self._computed(written, unknown)
         default = _DEFAULT.fullmatch(written)
         if default is None or self.depth > _DEPTH:
             unknown.append(written)
@@ -157,11 +159,27 @@ class WordReader:
             return ""
         if variable is not None and (variable.text or not colon):
             return self._value(name, unknown)
-        inside = WordReader(instead + '"', self.variables, self.positional)
+        return self._expanded(instead, unknown)
+
+    def _computed(self, written: str, unknown: list[str]) -> str:
+        """Return the number that an expression of arithmetic comes to."""
+        from oomedic.arguments.shell_arithmetic import arithmetic  # few programs count
+
+        missing: list[str] = []
+        text = self._expanded(written[3:-2], missing)
+        found = None if missing else arithmetic(text, lambda name: getattr(self.variables.get(name), "text", None))
+        if found is None:
+            unknown.append(written)
+            return ""
+        return str(found)
+
+    def _expanded(self, text: str, unknown: list[str]) -> str:
+        """Expand a text as if it stood between double quotes."""
+        inside = WordReader(text + '"', self.variables, self.positional)
         inside.depth, inside.expanded = self.depth + 1, self.expanded
-        text = inside._double(unknown)
+        found = inside._double(unknown)
         self.expanded = inside.expanded
-        return text
+        return found
 
     def _value(self, name: str, unknown: list[str]) -> str:
         listed = self._listed(name)

@@ -61,16 +61,12 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of, size
-from oomedic.logs.memory_error import OutOfMemory, processes
 from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, shortage
 from oomedic.symptoms.free_memory import held_at_start, is_shared_on_purpose, is_unified
 from oomedic.symptoms.opening import opening_failed
+from oomedic.symptoms.siblings import are_siblings
 from oomedic.units import GIB
 
-_CONTEXT = 2 * GIB
-"""A rank's context on a card that is not its own, with NCCL's buffers."""
-_STARTED_TOGETHER = 16
-"""Ranks are started one after the other: their process ids differ by few."""
 _NEIGHBOUR = GIB
 """A display or a monitoring agent holds less; a process that matters holds more."""
 
@@ -111,7 +107,7 @@ def _later(evidence: Evidence) -> Finding | None:
         return None
     if message.others.low < max(_NEIGHBOUR, missing) or _weights_are_too_large(evidence):
         return None
-    if _are_siblings(evidence, message):
+    if are_siblings(evidence, message):
         return None
     return _listed(found)
 
@@ -122,17 +118,6 @@ def _before_loading(evidence: Evidence) -> Finding | None:
         return None
     said = claim("OOM101.before", line_of(event))
     return Finding("OOM101", "gpu-memory-held-by-others", "likely", (said,), event.line, "free_memory_check")
-
-
-def _are_siblings(evidence: Evidence, message: OutOfMemory) -> bool:
-    """Tell whether those others are the engine's own ranks, each of which left its context on this card."""
-    ranks = evidence.config.ranks if evidence.config else 1
-    rows = processes(message)
-    sizes = [size for pid, size in rows if size]
-    if not 0 < len(sizes) < ranks or max(sizes) > _CONTEXT or max(sizes) - min(sizes) > max(sizes) // 10:
-        return False
-    pids = [pid for pid, size in rows if size]
-    return max(pids) - min(pids) < _STARTED_TOGETHER * ranks
 
 
 def _weights_are_too_large(evidence: Evidence) -> bool:

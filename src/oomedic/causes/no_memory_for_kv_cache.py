@@ -65,13 +65,13 @@ from oomedic.logs.fields import count, line_of, size
 from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import spoken
 from oomedic.symptoms.forecast import forecast
+from oomedic.symptoms.no_pool import POOLS, no_rest
 from oomedic.units import GIB
 
 _PRINTED = (
     *("no_memory_for_cache_blocks", "max_model_len_not_fitted"),
     *("multimodal_ipc_exceeds", "weights_held_outside_exceed"),
 )
-_POOLS = ("available_kv_cache", "v0_memory_profile")
 _SAYS = {
     "multimodal_ipc_exceeds": "OOM402.decoding",
     "weights_held_outside_exceed": "OOM402.outside",
@@ -83,7 +83,7 @@ _NAME = ("OOM402", "no-memory-for-kv-cache")
 @cause(
     "OOM402",
     "no-memory-for-kv-cache",
-    reads=(*_PRINTED, "cache_blocks", *_POOLS),
+    reads=(*_PRINTED, "cache_blocks", *POOLS),
     helps=(
         "FIX102",
         "FIX104",
@@ -102,7 +102,7 @@ _NAME = ("OOM402", "no-memory-for-kv-cache")
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the refusal, V0's count of zero blocks, or a printed rest that is none."""
-    event = evidence.first(*_PRINTED) or _zero_blocks(evidence) or _no_rest(evidence)
+    event = evidence.first(*_PRINTED) or _zero_blocks(evidence) or no_rest(evidence)
     if event is None:
         return forecast(evidence, _NAME, "OOM402.forecast", "kv_check", facts=("missing",), what="available")
     event = spoken(evidence, event)
@@ -114,14 +114,6 @@ def match(evidence: Evidence) -> Finding | None:
 
 def _zero_blocks(evidence: Evidence) -> Event | None:
     return next((event for event in evidence.all("cache_blocks") if count(event, "gpu_blocks") == 0), None)
-
-
-def _no_rest(evidence: Evidence) -> Event | None:
-    """Return the last words of a log that stops where nothing is left: the refusal itself may be cut off."""
-    if evidence.first("kv_cache_size", "engine_ready", "server_ready") is not None:
-        return None
-    rests = ((event, size(event, "kv_cache")) for event in evidence.all(*_POOLS))
-    return next((event for event, rest in rests if rest is not None and rest.high <= 0), None)
 
 
 def _rest(evidence: Evidence) -> tuple[Claim, ...]:

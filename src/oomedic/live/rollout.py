@@ -139,7 +139,7 @@ def leaves_failing_pods(found: Tree) -> bool:
 
 
 def stuck(found: Tree, pods: Iterable[Tree]) -> tuple[Tree, ...]:
-    """Return the failing old pods that a change never reaches: they have to be deleted."""
+    """Return the old pods that fail or find no node, and that a change never reaches: they have to be deleted."""
     if not leaves_failing_pods(found):
         return ()
     update = (found.get("spec") or {}).get("updateStrategy") or {}
@@ -147,7 +147,7 @@ def stuck(found: Tree, pods: Iterable[Tree]) -> tuple[Tree, ...]:
     return tuple(
         pod
         for pod in pods
-        if is_failing(pod)
+        if (is_failing(pod) or is_unscheduled(pod))
         and "deletionTimestamp" not in pod["metadata"]
         and not is_new(pod, found)
         and _ordinal(pod) >= first

@@ -12,6 +12,7 @@ from oomedic.engine.config import EngineConfig
 from oomedic.memory.encoder_items import EncoderBatch, encoder_batch, takes_text_only, tower_config
 from oomedic.models.checkpoint import Checkpoint
 from oomedic.models.hf_config import Config, first, need, number, ratio
+from oomedic.models.quantization import method_of, quantization_block
 from oomedic.units import Bytes
 
 _ELEMENT: Final = 2
@@ -41,11 +42,12 @@ class Peak(NamedTuple):
 def activation_peak(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     """Return the largest of the parts; bands are those of the audited start-ups (benchmarks/accuracy.py).
 
-    What the encoder made of its items stays while the language model and its sampler run.
+    What the encoder made of its items stays while the language model and its sampler run; experts may keep caches.
     """
     profiles_encoder = _profiles_encoder(checkpoint, config)
     held = encodings(checkpoint, config) if profiles_encoder else 0
-    parts = [_beside(held, part) for part in (forward(checkpoint, config), sampler(checkpoint, config))]
+    beside_sampler = held + kept_workspace(checkpoint, config)
+    parts = [_beside(held, forward(checkpoint, config)), _beside(beside_sampler, sampler(checkpoint, config))]
     if profiles_encoder:
         parts.append(encoder(checkpoint, config))
     if _copies_embedding(checkpoint, config):
@@ -210,6 +212,13 @@ def speculative(config: EngineConfig) -> int:
 
 
 def _experts(checkpoint: Checkpoint, config: EngineConfig, hidden: int) -> Bytes:
+    """Return what a fused MoE layer holds: its two intermediate caches, and its output."""
+    tokens = min(config.integer("max_num_batched_tokens"), int(config.rules.counted["experts_chunk"]))
+    caches = _expert_caches(checkpoint, config, hidden)
+    return round(caches * float(config.rules.counted["experts_share"])) + 4 * tokens * hidden if caches else 0
+
+
+def _expert_caches(checkpoint: Checkpoint, config: EngineConfig, hidden: int) -> Bytes:
     """Return the two intermediate caches of a fused MoE layer (vllm fused_moe: top-k copies of each token).
 
     Old releases work through a batch in chunks of tokens (VLLM_FUSED_MOE_CHUNK_SIZE).
@@ -220,8 +229,20 @@ def _experts(checkpoint: Checkpoint, config: EngineConfig, hidden: int) -> Bytes
     tokens = min(config.integer("max_num_batched_tokens"), int(config.rules.counted["experts_chunk"]))
     chosen = number(text, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k", "moe_k", default=1)
     width = number(text, "moe_intermediate_size", "intermediate_size", default=hidden) // ranks
-    copies = tokens * chosen * (max(width, hidden) + max(2 * width, hidden))
-    return round(_ELEMENT * copies * float(config.rules.counted["experts_share"])) + 4 * tokens * hidden
+    return _ELEMENT * tokens * chosen * (max(width, hidden) + max(2 * width, hidden))
+
+
+def kept_workspace(checkpoint: Checkpoint, config: EngineConfig) -> Bytes:
+    """Return what the layers of experts share and keep after they ran, so that it stands beside the sampler.
+
+    Modular kernels take their caches from vllm/v1/worker/workspace.py WorkspaceManager, which frees nothing: plain and
+    fp8 experts since 0.14 (fused_moe/oracle), all since 0.20.
+    """
+    kept = config.rules.counted.get("kept_experts", ())
+    method = method_of(quantization_block(checkpoint.config)) or config.value("quantization") or "plain"
+    if "all" not in kept and method not in kept:
+        return 0
+    return _expert_caches(checkpoint, config, number(checkpoint.text, "hidden_size", "d_model", default=0))
 
 
 def _latent_context(text: Config, config: EngineConfig) -> Bytes:

@@ -9,7 +9,7 @@ from oomedic.redaction import is_secret_name, redact
 
 Shown = TypeVar("Shown")
 
-_REFERENCES: Final = ("secretname", "secretref", "secretkeyref", "secret", "imagepullsecrets")
+REFERENCES: Final = ("secretname", "secretref", "secretkeyref", "secret", "imagepullsecrets")
 """Keys of Kubernetes that name a Secret and hold none."""
 
 
@@ -59,7 +59,7 @@ def holds_secret(value: Any) -> bool:
     if isinstance(value, Mapping):
         return _mapping_holds_secret(value)
     if isinstance(value, list | tuple):
-        behind = (value[at + 1] for at, word in enumerate(value[:-1]) if _is_secret_flag(word))
+        behind = (value[at + 1] for at, word in enumerate(value[:-1]) if is_secret_flag(word))
         return any(isinstance(word, str) and not word.startswith("-") for word in behind) or any(
             map(holds_secret, value)
         )
@@ -77,11 +77,12 @@ def _mapping_holds_secret(value: Mapping[str, Any]) -> bool:
     if is_secret_name(str(value.get("name", ""))) and isinstance(value.get("value"), str) and value["value"]:
         return True
     return any(
-        (isinstance(item, str) and bool(item) and is_secret_name(str(key)) and str(key).lower() not in _REFERENCES)
+        (isinstance(item, str) and bool(item) and is_secret_name(str(key)) and str(key).lower() not in REFERENCES)
         or holds_secret(item)
         for key, item in value.items()
     )
 
 
-def _is_secret_flag(word: Any) -> bool:
+def is_secret_flag(word: Any) -> bool:
+    """Tell whether the word behind this one is a secret."""
     return isinstance(word, str) and word.startswith("-") and "=" not in word and is_secret_name(word)

@@ -8,7 +8,7 @@ KNOWN = (
     *("controllers", "pod", "leader_worker_set"),
     *("inference_service", "serving_runtime", "llm_inference_service"),
     *("ray_cluster", "ray_service"),
-    *("production_stack", "vllm_runtime", "llm_d_modelservice", "ai_on_eks"),
+    *("production_stack", "vllm_runtime", "llm_d_modelservice", "ai_on_eks", "vllm_chart"),
     *("aibrix", "aibrix_model_claim", "kubeai_model", "dynamo_graph", "kaito"),
     *("nim_service", "unsupported", "pod_templates"),
 )

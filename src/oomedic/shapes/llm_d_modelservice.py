@@ -30,7 +30,17 @@ _RESOURCES: Final = {
     "intel-gaudi": "habana.ai/gaudi",
     "intel-i915": "gpu.intel.com/i915",
     "intel-xe": "gpu.intel.com/xe",
+    "rebellions-atom": "rebellions.ai/ATOM",
 }
+_CLASSES: Final = {
+    "nvidia": "gpu.nvidia.com",
+    "amd": "gpu.amd.com",
+    "google": "tpu.google.com",
+    "intel-gaudi": "gaudi.intel.com",
+    **dict.fromkeys(("intel", "intel-i915", "intel-xe"), "gpu.intel.com"),
+}
+"""Classes of devices of the chart's own claim templates, by the type of accelerator."""
+_CLAIM: Final = "accelerator"
 
 
 def recognises(found: KubeObject) -> bool:
@@ -86,6 +96,7 @@ def _pod(values: Node, role: str, part: Node, container: Node) -> Node:
             "affinity": _affinity(part),
             "nodeSelector": get(part, "nodeSelector"),
             "tolerations": get(part, "tolerations"),
+            "resourceClaims": joined(get(part, "resourceClaims"), listed(_claims(values, part))),
         }
     )
     return merged(pod, get(part, "extraConfig")) or pod
@@ -159,19 +170,51 @@ def _pods(sizes: Node | None) -> int:
 
 def _resources(values: Node, part: Node, container: Node) -> Node:
     """Add the GPUs that the chart computes to what the container asks for."""
-    kind = text_of(get(values, "accelerator", "type")) or "nvidia"
+    kind, given = _kind(values, part), get(container, "resources")
     resource = text_of(get(values, "accelerator", "resources", kind)) or _RESOURCES.get(kind, _GPU)
-    given = get(container, "resources")
-    if kind == "cpu" or is_true(get(values, "accelerator", "dra")):
+    if _by_claim(values, part):
+        claims = joined(get(given, "claims"), listed([mapped({"name": _CLAIM})]))
+        return merged(given, mapped({"claims": claims})) or mapped({"claims": claims})
+    if kind == "cpu":
         return given or mapped({})
-    sizes = get(part, "parallelism")
-    number = leaf(str((whole(text_of(get(sizes, "tensor"))) or 1) * _local(sizes)))
+    number = _number(part)
     computed = {
         field: mapped({resource: number})
         for field in ("limits", "requests")
         if resource not in fields(get(given, field))
     }
     return merged(mapped(computed), given) or mapped(computed)
+
+
+def _kind(values: Node, part: Node) -> str:
+    """Return the type of accelerator: of the role, else of all roles."""
+    return text_of(get(part, "accelerator", "type")) or text_of(get(values, "accelerator", "type")) or "nvidia"
+
+
+def _by_claim(values: Node, part: Node) -> bool:
+    """Tell whether devices come from a claim rather than from a device plugin."""
+    own = get(part, "accelerator", "dra")
+    return is_true(own if own is not None else get(values, "accelerator", "dra"))
+
+
+def _number(part: Node) -> Node:
+    sizes = get(part, "parallelism")
+    return leaf(str((whole(text_of(get(sizes, "tensor"))) or 1) * _local(sizes)))
+
+
+def _claims(values: Node, part: Node) -> Iterator[Node]:
+    """Yield the claim that the chart makes a template of: so many devices as parallelism needs, or a count."""
+    if not _by_claim(values, part):
+        return
+    kind = _kind(values, part)
+    given = get(values, "accelerator", "resourceClaimTemplates", kind)
+    exactly = {
+        "deviceClassName": get(given, "class") or _CLASSES.get(kind, f"gpu.{kind}.com"),
+        "count": get(given, "count") or _number(part),
+        "selectors": get(given, "selectors"),
+    }
+    requests = listed([mapped({"name": kind, "exactly": mapped(exactly)})])
+    yield mapped({"name": _CLAIM, "spec": mapped({"devices": mapped({"requests": requests})})})
 
 
 def _with_devices(reading: Reading, part: Node) -> Reading:

@@ -1,28 +1,32 @@
 """The devices that a pod asks for: extended resources, MIG profiles, and claims (dynamic resource allocation)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from oomedic.errors import UsageError
-from oomedic.kube.objects import KubeObject
 from oomedic.units import MIB, parse_quantity
 from oomedic.workloads.source import Source
 from oomedic.workloads.workload import Amount
 from oomedic.yamldoc.nodes import Node, ScalarNode, fields, get, items, text_of
 
 _RESOURCES: Final = (
-    re.compile(r"nvidia\.com/(?:gpu(?:\.shared|-[\w.-]+)?|mig-[\w.-]+|pgpu|vgpu)"),
+    re.compile(r"nvidia\.com/(?:gpu(?:\.shared|-[\w.-]+)?|mig-[\w.-]+|pgpu|vgpu|[A-Z][\w.-]*)"),
     re.compile(
-        r"amd\.com/gpu|(?:aws\.amazon\.com/neuron|google\.com/tpu|habana\.ai/gaudi|gpu\.intel\.com/|huawei\.com/).*"
+        r"amd\.com/gpu|(?:aws\.amazon\.com/neuron|google\.com/tpu|habana\.ai/gaudi|gpu\.intel\.com/|huawei\.com/"
+        r"|rebellions\.ai/).*"
     ),
 )
 _NOT_CUDA: Final = re.compile(
-    r"(?:dra:)?(?:aws\.amazon\.com|google\.com|habana\.ai|gpu\.intel\.com|huawei\.com|neuron)"
+    r"(?:dra:)?(?:[\w-]+\.)*(?:aws\.amazon\.com|google\.com|habana\.ai|intel\.com|huawei\.com|rebellions\.ai|neuron)"
 )
 _SLICE: Final = re.compile(r"mig-\d+[\w.]*?\.(\d+)gb")
 _QUANTITY: Final = re.compile(r"quantity\(\s*['\"]([^'\"]+)['\"]\s*\)")
-_SHARES: Final = ("nvidia.com/gpumem",)
+_SHARES: Final[Mapping[str, tuple[int | None, str]]] = {
+    "nvidia.com/gpumem": (MIB, "MiB"),
+    "nvidia.com/gpumem-percentage": (None, "%"),
+}
+"""What HAMi cuts from a card: so much of it, or a part of it."""
 
 
 class Devices(NamedTuple):
@@ -88,35 +92,42 @@ def _leaves(container: Node, name: str) -> Iterator[ScalarNode]:
 
 
 def _memory(name: str, container: Node) -> Amount | None:
-    """Return the memory of a slice by its name, or the share that HAMi cuts from a card (in MiB)."""
+    """Return the memory of a slice by its name, or the share that HAMi cuts from a card."""
     found = _SLICE.search(name)
     if found:
         return Amount(int(found[1]) * 10**9, f"{found[1]} GB")
-    for share in _SHARES:
+    for share, (size, unit) in _SHARES.items():
         asked = (text_of(get(container, "resources", field, share)) for field in ("limits", "requests"))
         written = next((text for text in asked if text), None)
         count = whole(written)
         if count is not None:
-            return Amount(count * MIB, f"{written} MiB")
+            return Amount(None if size is None else count * size, f"{written} {unit}")
     return None
 
 
 def _claimed(container: Node, pod: Node | None, source: Source) -> Devices:
-    """Follow a container's claims to the ResourceClaim or its template, if that stands in the same manifest."""
+    """Follow a container's claims to the ResourceClaim or its template, if that stands in the same manifest.
+
+    What a chart makes a template of stands in the claim itself, under ``spec``.
+    """
     wanted = {text_of(get(claim, "name")) for claim in items(get(container, "resources", "claims"))}
     for claim in items(get(pod, "resourceClaims")):
         if text_of(get(claim, "name")) not in wanted:
             continue
         found = source.find("ResourceClaim", text_of(get(claim, "resourceClaimName")))
         template = source.find("ResourceClaimTemplate", text_of(get(claim, "resourceClaimTemplateName")))
-        devices = _requested(found, "/spec/devices/requests") or _requested(template, "/spec/spec/devices/requests")
+        devices = (
+            _requested(found.at("/spec/devices/requests") if found else None)
+            or _requested(template.at("/spec/spec/devices/requests") if template else None)
+            or _requested(get(claim, "spec", "devices", "requests"))
+        )
         if devices:
             return devices
     return Devices()
 
 
-def _requested(claim: KubeObject | None, pointer: str) -> Devices | None:
-    for request in items(claim.at(pointer)) if claim else ():
+def _requested(requests: Node | None) -> Devices | None:
+    for request in items(requests):
         exactly = get(request, "exactly") or request
         device_class = text_of(get(exactly, "deviceClassName"))
         if device_class:

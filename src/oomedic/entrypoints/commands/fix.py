@@ -15,7 +15,7 @@ from oomedic.entrypoints.terminal import catalogue, phrasebook, show
 from oomedic.errors import ClusterError, UsageError
 from oomedic.kube.ownership import Reference, Tree
 from oomedic.live.rollout import Verdict, leaves_failing_pods, needs_room, pod_template
-from oomedic.live.workload import LiveWorkload, is_failing
+from oomedic.live.workload import LiveWorkload, is_ready
 from oomedic.live_change import LiveChange, chosen, live_change, request
 from oomedic.live_diagnosis import diagnose_live, edited_object
 from oomedic.live_edit import Whole
@@ -54,7 +54,7 @@ def run(options: "Namespace") -> int:
             return _FOUND
         sys.stderr.write(change.diff)
         _require_own(change, forced=options.force_owner)
-        if leaves_failing_pods(found) and any(is_failing(pod.found) for pod in live.pods):
+        if leaves_failing_pods(found) and not all(is_ready(pod.found) for pod in live.pods):
             cluster.require_pod_deletion(change.target.namespace or "")
         follower = Follower(cluster, (known, base), phrasebook(options), quiet=options.quiet)
         ended = _applied(cluster, follower, change, _plan_of(options, live, workloads, offer))
@@ -158,7 +158,7 @@ def _has_spare(cluster: "Cluster", found: Tree, live: LiveWorkload, workloads: "
 
 
 def _with_patch(report: Report, change: LiveChange) -> Report:
-    text = json.dumps(list(change.operations), indent=2) + "\n"
+    text = json.dumps(list(change.shown), indent=2) + "\n"
     first: Result = report.results[0]._replace(patch=Patch("jsonpatch", text))
     return report._replace(results=(first, *report.results[1:]))
 

@@ -163,7 +163,7 @@ class Collection:
     async def _with_history(self, live: LiveWorkload, owners: tuple[Tree, ...], pods: list[Tree]) -> LiveWorkload:
         """Add the last revision that ran, where pods of a workload fail whose revisions are kept."""
         found = controller_among(owners)
-        if found is None or not any(map(is_failing, pods)):
+        if found is None or not any(is_failing(pod) or is_unscheduled(pod) for pod in pods):
             return live
         deploys = found["kind"] == "Deployment"
         kind = REPLICA_SET if deploys else CONTROLLER_REVISION
