@@ -18,7 +18,7 @@ spec:
       containers:
         - name: e
           image: vllm/vllm-openai:v0.11.0
-          command: [vllm, serve, org/m]
+          command: [vllm, serve, $(MODEL_ID)]
           args: ["--max-model-len=$(MAX_MODEL_LEN)", --enforce-eager]
           envFrom: [{configMapRef: {name: runtime}}]
           resources: {limits: {nvidia.com/gpu: 1}}
@@ -57,7 +57,7 @@ def test_a_variable_comes_from_the_generated_config_map_whatever_the_suffix(file
     found = engine(files)
     assert found.unit == "Deployment/chat-prod#e"
     assert found.arguments.given["max_model_len"].value == 8192
-    assert found.dead_variables == ()
+    assert (found.model, found.dead_variables) == ("org/m", ())
 
 
 def test_a_component_changes_what_its_kustomization_has(files):
@@ -69,4 +69,5 @@ def test_a_value_of_a_generated_config_map_is_changed_by_a_patch_of_the_overlay(
     assert engine(after).arguments.given["max_model_len"].value == 4096
     changed = [path for path in files if after[path] != files[path]]
     assert [path.rpartition("/")[2] for path in changed] == ["kustomization.yaml"]
-    assert edit_files(after, engine(after), "max_model_len", 8192, TABLE) != after
+    assert engine(after).model == "org/m"
+    assert "MODEL_ID" not in next(after[path] for path in changed)

@@ -312,3 +312,32 @@ def test_manual_steps_say_what_to_do(library):
 def test_offers_can_be_written_as_json(offers):
     found = offers("ValueError: Cannot find the config file for awq")
     assert json.dumps([[change._asdict() for change in offer.changes] for offer in found.values()])
+
+
+WORKSPACE = (
+    "AssertionError: Workspace is locked but allocation from 'x.py:1:f' requires 12.00 MB, current size is 8.00 MB."
+)
+
+
+@pytest.mark.parametrize(("arguments", "offered"), [("{}", False), ("{'attention_backend': 'FLASHINFER'}", True)])
+def test_another_attention_backend_is_offered_for_a_defect_where_one_was_chosen(offers, arguments, offered):
+    found = offers(f"INFO [utils.py:1] non-default args: {arguments}", WORKSPACE)
+    assert "FIX501" in found
+    assert ("FIX503" in found) is offered
+
+
+SHORT_ON_CPU = (
+    "ValueError: To serve at least one request with the model's max seq len (8192), (1.0 GiB KV cache is needed, which "
+    "is larger than the available KV cache memory (0.5 GiB). Based on the available memory, the estimated maximum "
+    "model length is 4096."
+)
+
+
+def test_the_share_is_not_raised_on_cpus_where_it_sizes_nothing(offers):
+    found = offers(
+        "INFO [core.py:1] Initializing a V1 LLM engine (v0.19.0) with config: model='m', max_seq_len=8192, "
+        "tensor_parallel_size=1, device_config=cpu",
+        SHORT_ON_CPU,
+    )
+    assert "FIX101" in found
+    assert "FIX102" not in found

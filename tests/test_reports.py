@@ -129,6 +129,12 @@ def test_a_wait_for_gpus_that_ended_is_no_cause(library):
     assert findings(library, [waiting, later, ready]) == []
 
 
+def test_an_error_of_a_request_is_no_crash_though_the_beginning_of_the_log_is_lost(library):
+    stats = "INFO [loggers.py:118] Engine 000: Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%"
+    request = "ValueError: Unknown part type: image_urls"
+    assert findings(library, [stats, request, stats]) == []
+
+
 def test_a_request_that_is_refused_is_no_refused_setting(library):
     assert findings(library, ["ValueError: max_tokens must be at least 1, got 0."]) == []
     assert findings(library, ["ValueError: max_num_seqs must be at least 1, got 0."])[0].code == "CFG111"

@@ -67,9 +67,24 @@ def test_the_kubelets_and_the_schedulers_sentences_are_read_by_the_signatures(si
     assert [(event.signature, event.where) for event in found] == [
         ("probe_failed", "e.txt:3"),
         ("probe_failed", "e.txt:4"),
-        ("kube_warning", "e.txt:7"),
+        ("volume_not_mounted", "e.txt:7"),
     ]
     assert found[1].fields["restarts"] is True
+
+
+def test_what_a_pod_got_over_is_no_reason_any_more(signatures):
+    """A pod that was scheduled and started ends of what came afterwards; another pod's luck says nothing."""
+    refused = Happening("Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "e:1")
+    unmounted = Happening("Warning", "FailedMount", "MountVolume.SetUp failed for volume: timed out", "e:2")
+    placed = Happening("Normal", "Scheduled", "Successfully assigned default/vllm to node1", "e:3")
+    started = Happening("Normal", "Started", "Started container vllm", "e:4")
+
+    def told_of(*happened):
+        return {event.signature for event in events(signatures, About(), happened=happened)}
+
+    assert told_of(refused, unmounted) == {"gpu_unschedulable", "volume_not_mounted"}
+    assert told_of(refused, unmounted, placed, started) == set()
+    assert told_of(refused._replace(about="pod/vllm-2"), placed._replace(about="pod/vllm-1")) == {"gpu_unschedulable"}
 
 
 def test_what_happens_to_other_pods_is_not_ours(signatures):

@@ -44,6 +44,7 @@ class: This vLLM has no class for the architecture {architecture}.
 class-unknown: This vLLM has no class for this model.
 transformers: The installed Transformers does not know the model type {model_type}.
 gguf: GGUF files of the architecture {architecture} cannot be read by this release.
+processor: The installed Transformers knows no {processor} for {model}, or the file that names it (preprocessor_config.json) is not in the folder.
 pipeline: This model cannot be split into pipeline stages in this release.
 fallback: This vLLM has no class of its own for the model and loads it through Transformers, which does not quantise or fuse experts: memory ran out on the way. A release with a class for the model decides.
 uninspected: This vLLM has a class for the architecture {architecture}, but could not import it: packages of the image do not fit each other. The traceback above that line tells which.
@@ -63,7 +64,7 @@ from oomedic.symptoms.refusals import says, worded
 
 _PRINTED = (
     *("architecture_unsupported", "model_type_unknown"),
-    *("gguf_architecture_unsupported", "pipeline_parallel_unsupported"),
+    *("gguf_architecture_unsupported", "pipeline_parallel_unsupported", "processor_unknown"),
 )
 _FALLBACK = "transformers_backend"
 _UNINSPECTED = "architecture_uninspected"
@@ -126,6 +127,8 @@ def _said(event: Event) -> Claim:
     where, architecture = line_of(event), text(event, "architecture")
     if event.signature == "model_type_unknown":
         return claim("CFG107.transformers", where, model_type=text(event, "model_type"))
+    if event.signature == "processor_unknown":
+        return claim("CFG107.processor", where, processor=text(event, "processor"), model=text(event, "model"))
     if event.signature == "gguf_architecture_unsupported":
         return claim("CFG107.gguf", where, architecture=architecture)
     if event.signature == "pipeline_parallel_unsupported":

@@ -47,6 +47,8 @@ Says
 interface: The network interface {interface} does not exist in this container.
 nccl: NCCL could not set up the group of ranks: {reason}.
 nccl-unknown: NCCL could not set up the group of ranks.
+peer: Two GPUs of this node cannot read each other's memory (peer access), which the ranks wanted to do.
+duplicate: Two ranks were given the same GPU: fewer GPUs are visible than ranks were started, or CUDA_VISIBLE_DEVICES names one twice.
 lost: A rank lost its connection to another one, and no rank says why. The one that died first holds the cause.
 timeout: Ranks waited for each other in vain.
 custom: vLLM's custom all-reduce failed: {reason}.
@@ -63,6 +65,7 @@ from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import failure, outweighed
 
 _NAMED = "network_interface_missing"
+_PAIRS = {"peer_access_missing": "CFG106.peer", "gpu_duplicate": "CFG106.duplicate"}
 _NCCL = ("nccl_error", "custom_all_reduce_failed")
 _TRANSFER = "transfer_backend_failed"
 _SYMPTOMS = ("peer_connection_lost", "collective_timeout", "barrier_timeout")
@@ -71,7 +74,7 @@ _SYMPTOMS = ("peer_connection_lost", "collective_timeout", "barrier_timeout")
 @cause(
     "CFG106",
     "collective-init-failed",
-    reads=(_NAMED, *_NCCL, _TRANSFER, *_SYMPTOMS),
+    reads=(_NAMED, *_PAIRS, *_NCCL, _TRANSFER, *_SYMPTOMS),
     helps=("FIX306", "FIX401", "FIX412"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX201"),
 )
@@ -80,6 +83,9 @@ def match(evidence: Evidence) -> Finding | None:
     event = failure(evidence, _NAMED)
     if event is not None:
         return _finding(event, "certain", claim("CFG106.interface", line_of(event), interface=text(event, "interface")))
+    event = failure(evidence, *_PAIRS)
+    if event is not None:
+        return _finding(event, "certain", claim(_PAIRS[event.signature], line_of(event)))
     event = failure(evidence, *_NCCL)
     if event is not None and "emote" in (text(event, "reason") or ""):
         return None if outweighed(evidence, event, (*_NCCL, *_SYMPTOMS)) else _lost(event)
@@ -110,7 +116,7 @@ def _lost(event: Event) -> Finding:
 
 
 def _nccl(event: Event) -> Claim:
-    reason = text(event, "reason")
+    reason = (text(event, "reason") or "").strip() or None
     if event.signature == "custom_all_reduce_failed":
         return claim("CFG106.custom", line_of(event), reason=reason)
     return (

@@ -70,7 +70,8 @@ def match(evidence: Evidence) -> Finding | None:
     """Recognise an error of a kernel, or a crash of native code that nothing else explains."""
     event = failure(evidence, *_PRINTED) or _xid(evidence)
     if event is not None:
-        return _finding(evidence, event, "certain", _said(event))
+        library = (text(event, "reason") or "").startswith(("CUBLAS", "CUDNN"))
+        return _finding(evidence, event, "likely" if library else "certain", _said(event))
     event = failure(evidence, "segmentation_fault") or _signal(evidence)
     if event is None or outweighed(evidence, event):
         return None

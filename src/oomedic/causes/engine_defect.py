@@ -56,6 +56,11 @@ from oomedic.symptoms.refusals import other_refusal, says
 
 _LATE = frozenset({"profile_run", "kv_alloc", "graph_capture", "sampler_warmup", "runtime"})
 """Phases in which no setting is read any more: an error there is the engine's own."""
+_OF_TENSORS = (
+    *("size of tensor", "invalid for input of size", "shapes cannot be multiplied", "expected scalar type"),
+    *("to be on the same device", "failed to apply", "same dtype"),
+)
+"""Words about tensors that do not go together: no setting is about them."""
 _FROM_OUTSIDE = frozenset({"KeyboardInterrupt", "SystemExit", "TimeoutError", "CancelledError"})
 _KNOWN = ("workspace_locked", "kernel_workspace_too_small", "core_memory_too_small")
 _INTERNAL = frozenset(
@@ -83,7 +88,8 @@ def match(evidence: Evidence) -> Finding | None:
     if event is None:
         return None
     name, phase = (text(event, "exception") or "").rpartition(".")[2], evidence.phase_of(event) or "other"
-    if name not in _INTERNAL and (phase not in _LATE or name in _FROM_OUTSIDE):
+    internal = name in _INTERNAL or any(words in says(event).lower() for words in _OF_TENSORS)
+    if not internal and (phase not in _LATE or name in _FROM_OUTSIDE):
         return None
     said = claim("VER102.internal", line_of(event), text=says(event))
     return Finding("VER102", "engine-defect", "possible", (said,), event.line, phase)

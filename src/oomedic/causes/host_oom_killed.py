@@ -54,6 +54,7 @@ Says
 killed: The kernel killed a process because host memory was used up.
 evicted: The node ran short of memory and evicted the pod.
 refused: The host refused the engine more memory ({size:gib}): its own or the container's limit is reached; `kubectl describe pod` and ulimit -v tell which.
+refused-plain: The host refused the engine more memory: its own or the container's limit is reached; `kubectl describe pod` and ulimit -v tell which.
 gone: A process of the engine was ended by SIGKILL without a word of its own, as the kernel does when host memory is used up. `kubectl describe pod` (Last State: OOMKilled) or the node's kernel log decides.
 silent: A process of the engine is gone without a word of its own. The kernel's out-of-memory killer does that; `kubectl describe pod` (Last State: OOMKilled) or the node's kernel log decides.
 unsure: Something killed the process (exit code 137). `kubectl describe pod` decides: reason OOMKilled is host memory, a failed probe is not.
@@ -117,7 +118,8 @@ def _refused(evidence: Evidence) -> Finding | None:
     if event is None or (event.signature == "host_mapping_refused" and size(event, "size")):
         return None
     asked = size(event, "size")
-    said = claim("HOST101.refused", line_of(event), size=asked.value if asked else None)
+    where = line_of(event)
+    said = claim("HOST101.refused", where, size=asked.value) if asked else claim("HOST101.refused-plain", where)
     return _finding(evidence, event, "likely", said)
 
 

@@ -101,7 +101,10 @@ def _followed(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _said(event: Event) -> Claim:
-    where, package = line_of(event), text(event, "package") or (text(event, "named") or "").strip("'`")
+    where, package = (
+        line_of(event),
+        text(event, "package") or (text(event, "named") or text(event, "library") or "").strip("'`"),
+    )
     if event.signature == "library_missing":
         return claim("POD109.library", where, symbol=text(event, "symbol") or text(event, "library"))
     if event.signature == "tokenizer_unreadable":

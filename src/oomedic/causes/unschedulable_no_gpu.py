@@ -62,13 +62,14 @@ from oomedic.symptoms.failures import start_failure
 
 _NAME: Final = "unschedulable-no-gpu"
 _MOST_OTHERS: Final = 3
+_FOUND: Final = "pod_scheduled"
 _REFUSALS: Final = ("gpu_unschedulable", "pod_unschedulable", "node_not_launched")
 
 
 @cause(
     "POD105",
     "unschedulable-no-gpu",
-    reads=_REFUSALS,
+    reads=(*_REFUSALS, _FOUND),
     helps=("FIX410", "FIX404", "FIX413", "FIX303"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108"),
     worsens=("FIX301",),
@@ -76,7 +77,7 @@ _REFUSALS: Final = ("gpu_unschedulable", "pod_unschedulable", "node_not_launched
 def match(evidence: Evidence) -> Finding | None:
     """Recognise the scheduler's events."""
     event = start_failure(evidence, *_REFUSALS)
-    if event is None:
+    if event is None or any(found.line > event.line for found in evidence.all(_FOUND)):
         return None
     found = sorted(_reasons(evidence), key=lambda pair: telling(pair[0]))
     if not found:
@@ -91,7 +92,7 @@ def _reasons(evidence: Evidence) -> Iterator[tuple[Unplaced, Event]]:
     """Yield every reason that an event gives, once."""
     seen: set[str] = set()
     for event in evidence.all(*_REFUSALS):
-        for reason in read_unplaced(text(event, "message") or event.quote):
+        for reason in read_unplaced(text(event, "message") or text(event, "nodes") or event.quote):
             if str(reason) not in seen:
                 seen.add(str(reason))
                 yield reason, event

@@ -13,6 +13,7 @@ from oomedic.edits.change import Change, made
 from oomedic.edits.tree import operations
 from oomedic.kube.values import kube_value
 from oomedic.workloads.reading import Reading
+from oomedic.workloads.variables import REFERENCE
 from oomedic.yamldoc.insert import events_of, flow, item_added, pair_added
 from oomedic.yamldoc.nodes import MappingNode, Node, SequenceNode, get, text_of
 from oomedic.yamldoc.splice import Splice, line_end, refused
@@ -29,12 +30,44 @@ def is_own(reading: Reading, path: str) -> bool:
 
 
 def rendered_text(reading: Reading) -> str:
-    """Return the object of an engine as it comes out, as a file of its own."""
+    """Return the object of an engine as it comes out, as a file of its own.
+
+    What its arguments take from a ConfigMap is written out: there is no ConfigMap in that file.
+    """
     workload = reading.workload
     found = next(each for each in reading.source.objects if (each.kind, each.name) == (workload.kind, workload.name))
     tree = kube_value(found.node)
     tree["metadata"] = {**tree.get("metadata", {}), "name": found.name}
-    return json.dumps(tree, indent=1)
+    return json.dumps(_written_out(tree, workload.container, _from_config_maps(reading)), indent=1)
+
+
+def _from_config_maps(reading: Reading) -> Mapping[str, str]:
+    """Return the variables whose values do not stand in the object itself."""
+    found = {}
+    for name, variable in reading.command.variables.items():
+        spot = reading.source.spot(reading.command.places.get(f"env/{name}"))
+        own = spot is not None and spot.found.kind == reading.workload.kind
+        if variable.text is not None and not own:
+            found[name] = variable.text
+    return found
+
+
+def _written_out(tree: Any, container: str, values: Mapping[str, str]) -> Any:
+    """Replace ``$(NAME)`` in the command and arguments of a container."""
+    if isinstance(tree, list):
+        return [_written_out(each, container, values) for each in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if tree.get("name") != container or not values:
+        return {key: _written_out(each, container, values) for key, each in tree.items()}
+    lines = {key: tree[key] for key in ("command", "args") if isinstance(tree.get(key), list)}
+    return {**tree, **{key: [_replaced(word, values) for word in words] for key, words in lines.items()}}
+
+
+def _replaced(word: Any, values: Mapping[str, str]) -> Any:
+    if not isinstance(word, str):
+        return word
+    return REFERENCE.sub(lambda match: values.get(match[1] or "", match[0]), word)
 
 
 def patched(reading: Reading, files: Files, before: str, after: str) -> dict[str, str]:

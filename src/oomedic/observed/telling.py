@@ -41,6 +41,13 @@ _NOT_STARTED: Final = frozenset(
         ),
     )
 )
+_OVERCOME: Final[Mapping[str, str]] = {
+    "FailedScheduling": "Scheduled",
+    "FailedAttachVolume": "Started",
+    "FailedMount": "Started",
+    "FailedCreatePodSandBox": "Started",
+}
+"""Refusals by their reasons, and the reason of the event which shows that they passed."""
 _TELLING: Final = frozenset(("error", "wrapper", "warning"))
 _QUOTE: Final = 300
 
@@ -130,8 +137,9 @@ def _of_end(container: ContainerState, end: Termination) -> Event:
 
 
 def _of_happenings(observed: Observed, about: About, signatures: Signatures) -> Iterator[Event]:
+    done = {(happening.about, happening.reason) for happening in observed.happened}
     for happening in observed.happened:
-        if not _concerns(happening, about):
+        if not _concerns(happening, about) or (happening.about, _OVERCOME.get(happening.reason)) in done:
             continue
         said = f"{happening.type}  {happening.reason}  {happening.source or ''}  {happening.message}"
         found = list(_read(signatures, said, happening.where))

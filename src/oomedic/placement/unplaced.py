@@ -27,6 +27,7 @@ Kind = Literal[
     "no-instance-type",
     "no-offering",
     "volume-zone",
+    "volume-claim",
     "no-free-gpu",
     "host-resources",
 ]
@@ -45,6 +46,7 @@ ORDER: Final[tuple[Kind, ...]] = (
     "no-offering",
     "taint",
     "volume-zone",
+    "volume-claim",
     "labels",
     "no-free-gpu",
     "host-resources",
@@ -177,6 +179,14 @@ _RULES: Final[tuple[tuple[Kind, tuple[str, ...]], ...]] = (
             r"no available volume zone",
         ),
     ),
+    (
+        "volume-claim",
+        (
+            r'persistentvolumeclaim \\?"(?P<claim>[\w.-]+)\\?" not found',
+            r"unbound immediate PersistentVolumeClaims",
+            r"didn't find available persistent volumes",
+        ),
+    ),
     ("no-free-gpu", (r"Insufficient (?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",)),
     ("host-resources", (r"Insufficient (?P<resource>cpu|memory|ephemeral-storage|pods)\b",)),
 )
@@ -192,6 +202,7 @@ _SPOKEN_OF: Final[Mapping[Kind, tuple[str, ...]]] = {
     "no-device-plugin": ("resource",),
     "pool-limit": ("pool",),
     "taint": ("taint",),
+    "volume-claim": ("claim",),
     "labels": ("label", "asked", "there"),
     "no-instance-type": ("asked", "resource"),
 }

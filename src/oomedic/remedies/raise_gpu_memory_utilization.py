@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
+from oomedic.memory.demand import batch_bytes
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 _USUAL = 0.9
@@ -38,11 +39,23 @@ def propose(evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> It
     """Name the smallest share that leaves enough for one request, up to what the card has free."""
     if evidence.config is not None and evidence.config.integer("kv_cache_memory_bytes"):
         return  # the pool has a size of its own
+    if _ignored_on_cpu(evidence):
+        return
     current = evidence.config.utilization if evidence.config else None
     for share in _shares(evidence, current):
         if current is None or share > current:
             changes = set_argument(evidence, "FIX102", gpu_memory_utilization=share)
             yield Proposal(changes, _cost(evidence, share))
+
+
+def _ignored_on_cpu(evidence: Evidence) -> bool:
+    """Tell whether the share means nothing: on CPUs before 0.20, and where VLLM_CPU_KVCACHE_SPACE sizes the cache.
+
+    vllm/v1/worker/cpu_worker.py determine_available_memory.
+    """
+    if evidence.config is None or evidence.config.value("device") != "cpu":
+        return False
+    return "VLLM_CPU_KVCACHE_SPACE" in evidence.arguments.environment or not batch_bytes(evidence.config)
 
 
 def _shares(evidence: Evidence, current: float | None) -> Iterator[float]:

@@ -32,8 +32,10 @@ _LEAST = 2
 
 
 @remedy("FIX401", "shared-memory-volume", safety="manual")
-def propose(evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Ask for a volume of a GiB per rank."""
+def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Ask for a volume of a GiB per rank, unless it is known that the ranks failed over something else."""
+    if finding.says("CFG106.duplicate", "CFG106.peer", "CFG106.transfer"):
+        return
     ranks = evidence.config.tensor_parallel_size * evidence.config.pipeline_parallel_size if evidence.config else 1
     size = f"{max(_LEAST, ranks * _PER_RANK)}Gi"
     shm = evidence.workload.shm if evidence.workload else None

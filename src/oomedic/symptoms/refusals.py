@@ -73,8 +73,14 @@ def other_refusal(evidence: Evidence) -> Event | None:
     """
     if any(event.kind == "error" and event.signature not in _PASSING for event in evidence.events):
         return None
-    named = start_failure(evidence, "value_error")
-    return named or start_failure(evidence, "python_error")
+    event = start_failure(evidence, "value_error") or start_failure(evidence, "python_error")
+    return None if event is None or _of_a_request(evidence, event) else event
+
+
+def _of_a_request(evidence: Evidence, event: Event) -> bool:
+    """Tell whether requests were served before an error and no process tells of a death: the log has no beginning."""
+    served = any(mark.line < event.line for mark in evidence.all("runtime_stats"))
+    return served and not any(other.kind == "wrapper" for other in evidence.events)
 
 
 def impossible_setting(evidence: Evidence) -> tuple[str, int] | None:
