@@ -2,7 +2,7 @@
 
 import pytest
 
-from oomedic.edits.manifest import edit_files
+from oomedic.edits.argument import edit_files
 from oomedic.manifest import read_manifests
 from oomedic.sources.builtin import load
 from oomedic.sources.manifests import read_all

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import oomedic
 from oomedic.arguments.reader import ArgumentTable
-from oomedic.edits.manifest import edit as edit_argument
-from oomedic.edits.manifest import edit_resource as edit_devices_of
+from oomedic.edits.argument import edit as edit_argument
+from oomedic.edits.devices import edit_resource as edit_devices_of
 from oomedic.errors import InputError, OomedicError
 from oomedic.manifest import read_workloads
 from oomedic.yamldoc.nodes import at_pointer, text_of

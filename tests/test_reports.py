@@ -76,6 +76,12 @@ def test_no_report_is_blamed_on_gpu_memory(library):
         ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "FIX407", {"FIX202"}),
         ("TimeoutError: Timed out waiting for engine core processes to start.", "FIX409", {"FIX306", "FIX402"}),
         ("ERROR registry.py:272] Error in inspecting model architecture 'LlamaForCausalLM'", "FIX501", {"FIX204"}),
+        (
+            'unable to start container process: exec: "vllm serve m": stat vllm serve m: no such file or directory',
+            "FIX409",
+            {"FIX407", "FIX410"},
+        ),
+        ("Warning  Failed  1m  kubelet  Error: ErrImagePull", "FIX407", {"FIX410", "FIX409"}),
         ("nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", "FIX306", {"FIX107"}),
     ],
 )

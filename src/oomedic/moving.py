@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from oomedic.edits.manifest import edit_resource
+from oomedic.edits.devices import edit_resource
 from oomedic.errors import InputError
 from oomedic.instance import Instance
 from oomedic.patches.patching import edited_text

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oomedic.edits.manifest import edit_devices, edit_files
+from oomedic.edits.argument import edit_files
+from oomedic.edits.devices import edit_devices
 from oomedic.edits.tree import merging, operations
 from oomedic.errors import InputError
 from oomedic.kube.json_patch import applied

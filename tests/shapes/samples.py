@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from oomedic.edits.manifest import edit_devices, edit_files
+from oomedic.edits.argument import edit_files
+from oomedic.edits.devices import edit_devices
 from oomedic.manifest import read_manifests
 from oomedic.sources.builtin import load
 

@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from oomedic.arguments.reader import ArgumentTable
-from oomedic.edits.manifest import edit
+from oomedic.edits.argument import edit
 from oomedic.manifest import read_workloads
 
 ROWS = [

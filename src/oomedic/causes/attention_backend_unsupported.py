@@ -58,7 +58,16 @@ _PRINTED = (
     *("attention_backend_invalid", "attention_backend_missing", "attention_backend_unknown"),
     "head_size_unsupported",
 )
-_WORDS = ("attention backend", "flashinfer", "flashattention", "flash attention", "flashmla", "flash_attn", "head size")
+_WORDS = (
+    "attention backend",
+    "flashinfer",
+    "flashattention",
+    "flash attention",
+    "flexattention",
+    "flashmla",
+    "flash_attn",
+    "head size",
+)
 
 
 @cause(

@@ -55,7 +55,16 @@ from oomedic.symptoms.refusals import says, worded
 _WORDS = (
     *("not supported on", "only supported on", "only available on", "not available on", "not implemented on"),
     *("not supported for this platform", "platform", "requires cuda", "only supports cuda", "on cpu", "cuda devices"),
-    *("nvidia gpu", "on xpu", "on tpu", "on rocm", "not supported with pipeline", "not yet supported", "vllm_use_v1=1"),
+    *(
+        "nvidia gpu",
+        "on xpu",
+        "on tpu",
+        "on rocm",
+        "not supported with",
+        "not supported yet",
+        "not yet supported",
+        "vllm_use_v1=1",
+    ),
     *("does not yet support", "currently not supported", "cannot be used with", "not compatible with"),
 )
 

@@ -41,6 +41,7 @@ architecture: The image is for another kind of processor than the node's.
 platforms: The image is for {image}; the node is {host}.
 pull: The image cannot be pulled: the tag does not exist, or the registry wants a login.
 refused: The container could not be started: {told}. An image for another processor and a mount that is refused look like this.
+one-word: The command is one text with spaces, "{command}": that is taken for the name of one program. Each word must be an item of its own.
 manifest: The image does not exist for this kind of processor, or has no such program.
 """
 
@@ -53,18 +54,23 @@ from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import start_failure
 
 _PRINTED = ("exec_format", "image_pull_failed", "image_platform_missing", "container_refused")
+_ONE_WORD = "command_in_one_word"
 _HOOK = "PostStartHookError"
 
 
 @cause(
     "POD104",
     "image-or-architecture-mismatch",
-    reads=_PRINTED,
-    helps=("FIX407", "FIX410"),
+    reads=(*_PRINTED, _ONE_WORD),
+    helps=("FIX409", "FIX407", "FIX410"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX201", "FIX301"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise what the kernel or the kubelet says about the image."""
+    event = start_failure(evidence, _ONE_WORD)
+    if event is not None:
+        said = claim("POD104.one-word", line_of(event), command=text(event, "command"))
+        return Finding("POD104", "image-or-architecture-mismatch", "certain", (said,), event.line, "other")
     event = start_failure(evidence, *_PRINTED)
     if event is None or text(event, "reason") == _HOOK:
         return None

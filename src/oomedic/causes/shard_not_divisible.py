@@ -59,7 +59,7 @@ _PRINTED = (
     *("experts_not_divisible", "fp8_block_shape", "quantized_shape"),
     *("marlin_shape", "context_parallel_not_divisible"),
 )
-_WORDS = ("divisible", "must be a multiple of", "not a multiple of", "evenly divide")
+_WORDS = ("divisible", "must be a multiple of", "not a multiple of", "evenly divide", "must divide")
 
 
 @cause(

@@ -64,7 +64,8 @@ def edited_files(
     Raises:
         InputError: ``edit-refused``: one of them cannot be made without changing something else too.
     """
-    from oomedic.edits.manifest import edit_devices, edit_files  # YAML is loaded only for a manifest
+    from oomedic.edits.argument import edit_files  # YAML is loaded only for a manifest
+    from oomedic.edits.devices import edit_devices  # YAML is loaded only for a manifest
 
     edited = dict(texts)
     for change in changes:

@@ -23,6 +23,7 @@ step-port: Set enableServiceLinks: false in the pod's spec, or give the Service 
 step-listen: Choose another --port, or end what listens there; without hostNetwork each pod has its own ports.
 step-folders: Set HOME, HF_HOME and VLLM_CACHE_ROOT to a folder that the container's user may write (an emptyDir or the model's volume; fsGroup in the pod's securityContext makes it writable), and USER to any name: images that expect root need that under another user id.
 step-volume: `kubectl describe pod` names the volume: its claim must exist, be bound, and be free of other nodes (ReadWriteOnce); a hostPath or NFS path must exist.
+step-words: Write the words of the command as items of their own (command: [vllm, serve, MODEL]), or start a shell that divides them (command: [/bin/sh, -c], the text in args).
 step-ready: Raise VLLM_ENGINE_READY_TIMEOUT_S (seconds) above the longest start, and let the startup probe allow as much; faster storage for the weights shortens it.
 step-space: Lower VLLM_CPU_KVCACHE_SPACE (GiB of host memory for each rank) below what the host has free.
 """
@@ -41,6 +42,7 @@ _OF_MESSAGES = {
     "POD103.user": "step-folders",
     "POD103.volume": "step-volume",
     "POD101.ready": "step-ready",
+    "POD104.one-word": "step-words",
 }
 _OF_VARIABLES = frozenset({"integer_unreadable", "variable_invalid"})
 
@@ -53,7 +55,7 @@ def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Ite
         change = Change("env.VLLM_PORT", None, None, "FIX409")
     if finding.code == "HOST105" and evidence.first("cpu_kv_cache_unavailable") is None:
         return
-    if finding.code == "POD101" and not finding.says("POD101.ready"):
+    if finding.code in {"POD101", "POD104"} and not finding.says("POD101.ready", "POD104.one-word"):
         return
     yield Proposal((change,), claim("FIX409.cost"), step=_step(evidence, finding))
 

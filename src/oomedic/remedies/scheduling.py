@@ -27,7 +27,9 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 
 
 @remedy("FIX410", "scheduling", safety="manual")
-def propose(_evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
-    """Ask for another node."""
+def propose(_evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+    """Ask for another node, unless what is wrong is wrong on every node."""
+    if finding.says("POD104.pull", "POD104.one-word"):
+        return
     change = Change("manual", None, None, "FIX410")
     yield Proposal((change,), claim("FIX410.cost"), step=claim("FIX410.step"))

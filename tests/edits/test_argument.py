@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oomedic.arguments.words import find_occurrence
-from oomedic.edits.manifest import edit_devices, edit_files
+from oomedic.edits.argument import edit_files
+from oomedic.edits.devices import edit_devices
 from oomedic.errors import InputError
 from oomedic.manifest import read_manifests
 from oomedic.sources.builtin import load
