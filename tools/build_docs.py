@@ -86,7 +86,7 @@ def out_of_step() -> list[str]:
 def readmes(language: str) -> list[Path]:
     """Return the hand-written pages that hold generated blocks."""
     if language == ENGLISH:
-        return [ROOT / "README.md", DOCS / "limits.md", DOCS / "budget.md", DOCS / "plan.md"]
+        return [ROOT / "README.md", DOCS / "limits.md", DOCS / "budget.md", DOCS / "plan.md", DOCS / "lint.md"]
     return [path for path in [ROOT / f"README.{language}.md"] if path.exists()]
 
 

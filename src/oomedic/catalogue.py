@@ -85,6 +85,10 @@ class Catalogue:
 
     def instances(self) -> tuple[Row, ...]:
         """Return the accelerated EC2 instance types, the user's among them."""
+        return self._instances
+
+    @cached_property
+    def _instances(self) -> tuple[Row, ...]:
         return _overridden(self._part("instances.json"), self._extra.get("instance", ()), key="type")
 
     def formats(self) -> tuple[Row, ...]:

@@ -1,6 +1,7 @@
 """vLLM's version numbers: what a printed or tagged version says about the arithmetic behind it."""
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _VERSION: Final = re.compile(
@@ -23,6 +24,7 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}.{self.patch}"
 
 
+@lru_cache(maxsize=1024)  # each look at the rules of a release reads the versions of all of them
 def parse_version(text: str) -> Version | None:
     """Read a version as vLLM prints it, or as an image is tagged; None where it says nothing.
 

@@ -135,6 +135,26 @@ class TestTheCommandLine:
         assert ("CFG111", "certain") in codes(*given, "--tensor-parallel-size=0")
 
 
+class TestAbsurdNumbers:
+    """Whatever stands in a manifest, the answer comes at once."""
+
+    def test_more_ranks_than_any_cluster_has_are_refused_with_numbers_that_divide(self):
+        result = judged(deployment(SMALL, "--tensor-parallel-size=99999999999999999999"))
+        assert "CFG101" in [found.code for found in result.diagnosis.findings]
+
+    def test_a_negative_length_is_refused_and_the_one_that_asks_for_the_longest_is_not(self):
+        assert ("CFG111", "certain") in codes(SMALL, "--max-model-len=-5", version="0.20.0")
+        assert codes(SMALL, "--max-model-len=-1", version="0.20.0") == []
+
+    @pytest.mark.parametrize("name", ["cpu-offload-gb", "kv-offloading-size", "swap-space", "gpu-memory-utilization"])
+    def test_sizes_beyond_any_machine_end_in_no_accident(self, name):
+        assert judged(deployment(SMALL, f"--{name}=1e300", version="0.20.0")).outcome in {
+            "starts",
+            "crashes",
+            "unknown",
+        }
+
+
 def test_where_a_log_is_given_nothing_is_foreseen():
     text = deployment(SMALL, "--max-model-len=131072", "--enforce-eagre")
     log = Log("log", [b"INFO 01-01 00:00:00 [api_server.py:1] Application startup complete.\n"])

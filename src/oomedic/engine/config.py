@@ -15,6 +15,8 @@ Generation = Literal["V0", "V1"]
 SettingOrigin = Literal["given", "printed", "default"]
 Context = Literal["api", "library"]
 
+_ABSURD: Final = 1e12
+
 
 class Setting(NamedTuple):
     """One value and where it comes from."""
@@ -52,9 +54,9 @@ class EngineConfig(NamedTuple):
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
     def number(self, name: str) -> float:
-        """Return a setting that is a number, 0 where it is unknown."""
+        """Return a setting that is a number, 0 where it is unknown, or larger than anything that it could count."""
         value = self.value(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _ABSURD
         return float(value) if is_number else 0.0
 
     def value(self, name: str) -> Any:
@@ -109,7 +111,7 @@ class EngineConfig(NamedTuple):
     @property
     def max_model_len(self) -> int | None:
         """Return the length of a request, None where neither argument nor model tells."""
-        return self.integer("max_model_len") or None
+        return max(0, self.integer("max_model_len")) or None
 
     @property
     def accounting(self) -> Table:
@@ -125,9 +127,23 @@ class EngineConfig(NamedTuple):
         return bool(table.get("budgeted"))
 
     def replaced(self, changes: Mapping[str, Any], where: str = "plan") -> "EngineConfig":
-        """Return this configuration with some settings given anew; nothing else follows from them here."""
+        """Return this configuration with some settings given anew.
+
+        Of the defaults only the batch follows, where it has to hold the longest request (V0 without chunked prefill).
+        """
         given = {name: Setting(value, "given", where) for name, value in changes.items()}
+        length = changes.get("max_model_len")
+        if isinstance(length, int) and self._batch_follows_length:
+            tokens = max(length, int(self.rules.defaults.get("chunked_tokens", 0)))
+            given = {"max_num_batched_tokens": Setting(tokens, "default", where), **given}
         return self._replace(settings={**self.settings, **given})
+
+    @property
+    def _batch_follows_length(self) -> bool:
+        tokens = self.settings.get("max_num_batched_tokens")
+        if tokens is None or tokens.origin != "default" or self.flag("enable_chunked_prefill"):
+            return False
+        return self.max_model_len is not None and tokens.value == self.max_model_len
 
 
 _FIXED: Final[Mapping[str, Any]] = {

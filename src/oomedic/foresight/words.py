@@ -47,7 +47,8 @@ def _values(evidence: Evidence) -> Iterator[Finding]:
     if config.is_given("gpu_memory_utilization") and isinstance(share, int | float) and not 0 < share <= 1:
         where = config.settings["gpu_memory_utilization"].where
         yield _value(claim("foreseen.share-out-of-range", where, value=share))
-    for name in _POSITIVE:
+    fits_itself = config.value("max_model_len") == -1 and config.rules.defaults.get("fits_length")
+    for name in (*_POSITIVE, *(() if fits_itself else ("max_model_len",))):
         value = config.value(name)
         if config.is_given(name) and isinstance(value, int) and value < 1:
             yield _value(claim("foreseen.not-positive", config.settings[name].where, argument=name, value=value))

@@ -38,6 +38,12 @@ class Case(NamedTuple):
     findings: tuple[Finding, ...]
     offers: Mapping[str, Offer] = {}
 
+    @property
+    def starts(self) -> bool:
+        """Tell whether the engine itself starts on this card, whatever Kubernetes does to its pod."""
+        outcome = self.evidence.assessment.outcome if self.evidence.assessment else None
+        return outcome == "starts" and not any(finding.code.startswith(("OOM", "CFG")) for finding in self.findings)
+
 
 class EngineJudge:
     """Judges engines; two that differ in nothing but names are judged once."""

@@ -138,11 +138,12 @@ class Teller:
                 message = finding.because[0].message if finding.because else ""
                 key = (finding.code, message, place)
                 groups.setdefault(key, []).append(_Seen(finding, case, offer, place))
-        findings = tuple(self._group(seen, reading, len(cases)) for seen in groups.values())
+        fits = tuple(case.evidence.gpu.name for case in cases if case.evidence.gpu and case.starts)
+        findings = tuple(self._group(seen, reading, len(cases), fits) for seen in groups.values())
         refused = {str(said) for case in cases for finding in case.findings for said in finding.because}
         return (*findings, *self._of_slips(reading, cases[0].evidence, refused))
 
-    def _group(self, seen: Sequence[_Seen], reading: Reading, possible: int) -> Told:
+    def _group(self, seen: Sequence[_Seen], reading: Reading, possible: int, fits: tuple[str, ...]) -> Told:
         hardest = next((each for each in seen if each.finding.code in each.case.offers), seen[0])
         finding, offer = hardest.finding, hardest.offer
         of_memory = finding.code.startswith("OOM")
@@ -156,6 +157,7 @@ class Teller:
             reading.workload.unit,
             gpus,
             possible,
+            fits if gpus and possible > 1 else (),
             offer,
             self._rewriter.replacements(offer, reading) if offer and self._rewriter else (),
         )

@@ -44,7 +44,7 @@ class Told(NamedTuple):
     Attributes:
         unit: the engine, "" for a comment.
         gpus: the cards on which it holds, none where it does not depend on the card; ``possible`` how many cards the
-            pod may get.
+            pod may get, and ``fits`` those of them on which it starts.
         offer: the smallest change that helps.
         replacements: that change in the text, where it can be written.
         fingerprint: the same as long as code, file, engine and argument are: lines and figures may change.
@@ -58,6 +58,7 @@ class Told(NamedTuple):
     unit: str
     gpus: tuple[str, ...] = ()
     possible: int = 1
+    fits: tuple[str, ...] = ()
     offer: Offer | None = None
     replacements: tuple[Replacement, ...] = ()
     fingerprint: str = ""

@@ -62,6 +62,8 @@ class ModelTable:
         """Take the text of models.tsv and the user's rows; nothing is parsed yet."""
         self._lines = lines
         self._rows = {str(row["id"]).lower(): row for row in rows}
+        self._found: dict[str, Model | None] = {}
+        self._nearest: dict[tuple[str, int], tuple[str, ...]] = {}
 
     def find(self, name: str) -> Model | None:
         """Return the model of an id, whatever its letters' case; without an organisation only where one has it.
@@ -69,10 +71,12 @@ class ModelTable:
         A repository that moved is found under its old name too. Mirrors do not make a name ambiguous.
         """
         key = name.strip().lower()
-        row = self._row(key)
-        if row is None and "/" not in key:
-            row = self._only_one_named(key)
-        return None if row is None else model_of(row)
+        if key not in self._found:
+            row = self._row(key)
+            if row is None and "/" not in key:
+                row = self._only_one_named(key)
+            self._found[key] = None if row is None else model_of(row)
+        return self._found[key]
 
     def behind(self, path: str) -> Model | None:
         """Return the model after which a folder, file or bucket is named, None when none or several are.
@@ -100,8 +104,11 @@ class ModelTable:
         """Return the ids most like a name that is not known, the likest first."""
         from oomedic.models.names import nearest_names  # ids that are right need none of it
 
-        found = (self._row(key) for key in nearest_names(name, self._keys, count, _MIRRORS))
-        return tuple(str(row["id"]) for row in found if row is not None)
+        asked = (name, count)
+        if asked not in self._nearest:
+            found = (self._row(key) for key in nearest_names(name, self._keys, count, _MIRRORS))
+            self._nearest[asked] = tuple(str(row["id"]) for row in found if row is not None)
+        return self._nearest[asked]
 
     def variants(self, name: str) -> tuple[Model, ...]:
         """Return the checkpoints that store the weights of this model quantised; for one of them, the others."""

@@ -26,7 +26,8 @@ def fitting_ranks(evidence: Evidence) -> tuple[int, ...]:
     wholes = tuple(_wholes(evidence, before or 1))
     if before is None or not wholes:
         return ()
-    fitting = [ranks for ranks in range(before - 1, 0, -1) if all(_divides(whole, ranks) for whole in wholes)]
+    most = min(before - 1, *(size for size, _ in wholes))  # whatever number was asked for
+    fitting = [ranks for ranks in range(most, 0, -1) if all(_divides(whole, ranks) for whole in wholes)]
     return tuple(sorted(fitting, key=lambda ranks: (ranks & (ranks - 1) != 0, -ranks)))
 
 

@@ -18,6 +18,8 @@ _DOWNLOADS: Final = (
 )
 _HOST_MEMORY: Final = "cpu_bytes_to_use"
 _IN_GIB: Final = ("kv_offloading_size",)
+_ABSURD: Final = 1e12
+"""GiB: larger than any host memory."""
 _LMCACHE: Final = "LMCACHE_MAX_LOCAL_CPU_SIZE"
 
 
@@ -69,14 +71,14 @@ def offload(arguments: EngineArgs, variables: Mapping[str, Variable]) -> Mapping
         found[_HOST_MEMORY] = sum(sizes)
     for name in _IN_GIB:
         given = arguments.given.get(name)
-        if given and isinstance(given.value, int | float):
+        if given and isinstance(given.value, int | float) and 0 < given.value < _ABSURD:
             found[name] = int(given.value * GIB)
     lmcache = variables.get(_LMCACHE)
     try:
         size = float(lmcache.text or "") if lmcache else 0.0
     except ValueError:
         size = 0.0
-    if size > 0:
+    if 0 < size < _ABSURD:
         found[_LMCACHE] = int(size * GIB)
     return found
 

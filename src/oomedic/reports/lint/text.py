@@ -2,7 +2,7 @@
 
 from oomedic.lint.verdict import Linted, Told
 from oomedic.reports.draw import Pen
-from oomedic.reports.lint.wording import because, help_of, place, remarks, summary, title
+from oomedic.reports.lint.wording import because, helps, place, remarks, summary, title
 from oomedic.reports.phrases import Phrasebook
 
 
@@ -23,10 +23,7 @@ def _block(told: Told, phrases: Phrasebook, pen: Pen, *, quiet: bool) -> list[st
     head = f"{place(told.place)}: {pen.paint(title(told), 'bold')} ({sure}){unit}"
     if quiet:
         return [head]
-    lines = [head, *(f"    {text}" for text in because(told, phrases))]
-    if told.offer is not None:
-        lines.append(f"    {help_of(told.offer, phrases)}")
-    return lines
+    return [head, *(f"    {text}" for text in (*because(told, phrases), *helps(told, phrases)))]
 
 
 def as_markdown(found: Linted, phrases: Phrasebook) -> str:
@@ -36,8 +33,7 @@ def as_markdown(found: Linted, phrases: Phrasebook) -> str:
         head = (phrases.text(f"column.{name}") for name in ("where", "finding", "says"))
         lines += [f"| {' | '.join(head)} |", "|--|--|--|"]
     for told in found.counting:
-        helps = [help_of(told.offer, phrases)] if told.offer else []
-        said = "<br>".join([*because(told, phrases), *helps]).replace("|", "\\|")
+        said = "<br>".join([*because(told, phrases), *helps(told, phrases)]).replace("|", "\\|")
         sure = phrases.text(f"label.confidence-{told.confidence}")
         lines.append(f"| `{place(told.place)}` | {title(told)} ({sure}) | {said} |")
     lines += [*([""] if lines else []), *(f"- {text}" for text in remarks(found, phrases)), "", summary(found, phrases)]

@@ -35,6 +35,7 @@ def _told(told: Told, phrases: Phrasebook) -> dict[str, Any]:
         "because": [claim_tree(said, phrases) for said in told.because],
         "place": _place(told.place),
         "gpus": list(told.gpus),
+        "starts_on": list(told.fits),
         "change": None if told.offer is None else offer_tree(told.offer, phrases),
         "replacements": [_replacement(each) for each in told.replacements],
         "fingerprint": told.fingerprint,

@@ -33,15 +33,21 @@ def because(told: Told, phrases: Phrasebook) -> Iterator[str]:
 def message(told: Told, phrases: Phrasebook) -> str:
     """Return everything that is to be said of a finding in one paragraph."""
     unit = f"{told.unit}: " if told.unit else ""
-    helps = help_of(told.offer, phrases) if told.offer else ""
-    return unit + " ".join([*because(told, phrases), *([helps] if helps else [])])
+    return unit + " ".join([*because(told, phrases), *helps(told, phrases)])
+
+
+def helps(told: Told, phrases: Phrasebook) -> Iterator[str]:
+    """Yield what helps: the smallest change, and the cards on which nothing has to change."""
+    if told.offer is not None:
+        yield help_of(told.offer, phrases)
+    if told.fits:
+        yield phrases.text("lint.fits", gpus=told.fits)
 
 
 def help_of(offer: Offer, phrases: Phrasebook) -> str:
     """Return the smallest change that helps, or what a person must do."""
-    if offer.step is not None:
-        return phrases.text("lint.helps", what=phrases.say(offer.step).rstrip("."), remedy=offer.remedy)
-    return phrases.text("lint.helps", what=changes(offer, phrases), remedy=offer.remedy)
+    what = changes(offer, phrases) if offer.step is None else phrases.say(offer.step).rstrip(".")
+    return phrases.text("lint.helps", what=what, remedy=offer.remedy)
 
 
 def remarks(found: Linted, phrases: Phrasebook) -> Iterator[str]:
