@@ -85,6 +85,8 @@ def match(evidence: Evidence) -> Finding | None:
     if event is not None:
         phase = evidence.phase_of(event) or event.phase
         return Finding("CFG109", "attention-backend-unsupported", "certain", (_said(event),), event.line, phase)
+    if evidence.first("kernel_workspace_too_small") is not None:
+        return None  # the backend works; a buffer of it is too small
     refusal = refused(evidence, "attention_backend")
     event = refusal.event if refusal else worded(evidence, *_WORDS)
     if event is None:

@@ -46,6 +46,7 @@ All releases with CUDA graphs (0.2.7).
 Says
 ----
 summary: Capturing CUDA graphs ran out of memory after the KV cache was allocated.
+on-trial: Capturing CUDA graphs on trial, to learn their size, ran out of memory: the weights leave no room for them. There is no KV cache yet, so that gpu_memory_utilization plays no part.
 forecast: By our arithmetic the KV cache leaves no room for CUDA graphs: they lack {missing:gib}.
 asked: It asked for {tried:gib} when {free:gib} were free.
 outside: In this release graphs are not part of gpu_memory_utilization: they must fit into what it leaves.
@@ -58,7 +59,7 @@ from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of
 from oomedic.logs.phases import frame_phase
-from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_sampler
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_graphs, touches_sampler
 from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM501", "cuda-graph-capture")
@@ -79,6 +80,9 @@ def match(evidence: Evidence) -> Finding | None:
         return forecast(evidence, _NAME, "OOM501.forecast", "graph_capture", facts=("missing",), what="cuda_graphs")
     if touches_sampler(evidence, found.event):
         return None
+    if found.phase == "profile_run" and touches_graphs(evidence, found.event):
+        claims = (claim("OOM501.on-trial", line_of(found.event)), *_asked(found))
+        return Finding(*_NAME, "certain", claims, found.event.line, "profile_run")
     capturing = found.phase == "graph_capture"
     if not capturing and not _between_pool_and_graphs(evidence, found):
         return None

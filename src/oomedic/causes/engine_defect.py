@@ -4,8 +4,9 @@ An error inside the engine that no setting explains, and that another release do
 
 What you see
 ------------
-"Workspace is locked but allocation from …", or an AttributeError, TypeError or bare AssertionError in the engine's own code with
-ordinary settings; "EngineCore encountered a fatal error" above any exception that speaks of no memory, device or other rank.
+"Workspace is locked but allocation from …", "Buffer overflow when allocating memory for …" of FlashInfer, or an
+AttributeError, TypeError or bare AssertionError in the engine's own code with ordinary settings; "EngineCore encountered a
+fatal error" above any exception that speaks of no memory, device or other rank.
 
 Why it happens
 --------------
@@ -37,15 +38,19 @@ Depends on the defect.
 
 Says
 ----
+buffer: A FlashInfer kernel needs a workspace of {needed:gib} and was given {size:gib}: a buffer of fixed size (VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE, in bytes), not a lack of memory. Fewer max_num_seqs need less of it.
+buffer-unsized: A FlashInfer kernel needs a larger workspace than it was given: a buffer of fixed size (VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE, in bytes), not a lack of memory. Fewer max_num_seqs need less of it.
+core: A compiled kernel needs more of a TPU core's own memory ({space}) than there is. That is not the device's memory: no share of it helps. A shorter max_model_len or fewer max_num_seqs make the kernel smaller.
 workspace: A kernel wanted more workspace ({megabytes} MB) than it was given at warm-up: a defect of this release, not a lack of memory.
 internal: The engine failed in its own code: {text}. With ordinary settings that is a defect of this release, or packages that do not fit it; another release decides.
 """
 
 from oomedic.cause import cause
-from oomedic.claim import claim
+from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
-from oomedic.logs.fields import line_of, ratio, text
+from oomedic.logs.fields import line_of, ratio, size, text
+from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import failure, fatal_error
 from oomedic.symptoms.refusals import other_refusal, says
 
@@ -57,6 +62,7 @@ _OF_TENSORS = (
 )
 """Words about tensors that do not go together: no setting is about them."""
 _FROM_OUTSIDE = frozenset({"KeyboardInterrupt", "SystemExit", "TimeoutError", "CancelledError"})
+_KNOWN = ("workspace_locked", "kernel_workspace_too_small", "core_memory_too_small")
 _INTERNAL = frozenset(
     (
         *("AttributeError", "TypeError", "NameError", "UnboundLocalError", "IndexError", "KeyError"),
@@ -68,16 +74,16 @@ _INTERNAL = frozenset(
 @cause(
     "VER102",
     "engine-defect",
-    reads=("workspace_locked", "python_error"),
+    reads=(*_KNOWN, "python_error"),
     helps=("FIX501", "FIX502", "FIX503", "FIX504"),
-    useless=("FIX101", "FIX102", "FIX103", "FIX108"),
+    useless=("FIX102", "FIX103", "FIX108"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a known defect; last of all, an error of the engine's own code that nothing else explains."""
-    event = failure(evidence, "workspace_locked")
+    event = failure(evidence, *_KNOWN)
     if event is not None:
-        said = claim("VER102.workspace", line_of(event), megabytes=ratio(event, "megabytes"))
-        return Finding("VER102", "engine-defect", "likely", (said,), event.line, "runtime")
+        phase = evidence.phase_of(event) or event.phase
+        return Finding("VER102", "engine-defect", "likely", (_said(event),), event.line, phase)
     event = other_refusal(evidence) or fatal_error(evidence)
     if event is None:
         return None
@@ -87,3 +93,15 @@ def match(evidence: Evidence) -> Finding | None:
         return None
     said = claim("VER102.internal", line_of(event), text=says(event))
     return Finding("VER102", "engine-defect", "possible", (said,), event.line, phase)
+
+
+def _said(event: Event) -> Claim:
+    where = line_of(event)
+    if event.signature == "workspace_locked":
+        return claim("VER102.workspace", where, megabytes=ratio(event, "megabytes"))
+    if event.signature == "core_memory_too_small":
+        return claim("VER102.core", where, space=text(event, "space"))
+    needed, given = size(event, "needed"), size(event, "size")
+    if needed is None or given is None:
+        return claim("VER102.buffer-unsized", where)
+    return claim("VER102.buffer", where, needed=needed.value, size=given.value)

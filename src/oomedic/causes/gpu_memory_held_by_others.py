@@ -61,9 +61,10 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of, size
-from oomedic.logs.phases import frames_of
 from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, shortage
 from oomedic.symptoms.free_memory import held_at_start, is_shared_on_purpose, is_unified
+from oomedic.symptoms.opening import opening_failed
+from oomedic.symptoms.siblings import are_siblings
 from oomedic.units import GIB
 
 _NEIGHBOUR = GIB
@@ -104,21 +105,19 @@ def _later(evidence: Evidence) -> Finding | None:
     missing = shortage(message)
     if found is None or message is None or message.others is None or missing is None:
         return None
-    if message.others.value < max(_NEIGHBOUR, missing) or _weights_are_too_large(evidence):
+    if message.others.low < max(_NEIGHBOUR, missing) or _weights_are_too_large(evidence):
+        return None
+    if are_siblings(evidence, message):
         return None
     return _listed(found)
 
 
 def _before_loading(evidence: Evidence) -> Finding | None:
-    """Recognise a driver without memory for the first thing that an engine does: opening the device."""
-    found = exhaustion(evidence)
-    if found is None or found.event.signature != "cuda_driver_out_of_memory" or evidence.first("model_loaded"):
+    event = opening_failed(evidence)
+    if event is None or is_unified(evidence):
         return None
-    opening = any(frame.signature == "device_frame" for frame in frames_of(found.event, evidence.events))
-    if not opening and found.phase not in {"nccl_init", "free_memory_check"}:
-        return None
-    said = claim("OOM101.before", line_of(found.event))
-    return Finding("OOM101", "gpu-memory-held-by-others", "likely", (said,), found.event.line, "free_memory_check")
+    said = claim("OOM101.before", line_of(event))
+    return Finding("OOM101", "gpu-memory-held-by-others", "likely", (said,), event.line, "free_memory_check")
 
 
 def _weights_are_too_large(evidence: Evidence) -> bool:

@@ -6,7 +6,8 @@ settings were made for the whole card.
 What you see
 ------------
 A failed start-up check or an out-of-memory error whose total is a fraction of the card's, or a card on which other
-containers hold memory although each of them asked for "one GPU".
+containers hold memory although each of them asked for "one GPU". HAMi says it itself: "[HAMI-core ERROR …]: Device 0 OOM
+A / B", the bytes that the container would then hold and those that it may.
 
 Why it happens
 --------------
@@ -51,6 +52,7 @@ Says
 summary: The container was given {resource}, a part of a card; {held:gib} of the card's memory is held by others.
 replicas: The node hands out each card to {replicas} containers at once; {held:gib} of the card's memory is held by others.
 node: The node shares its cards ({strategy}); {held:gib} of the card's memory is held by others.
+limit: HAMi gives this container {limit:gib} of the card; the allocation that it refused would have made it {asked:gib}.
 check: {free:gib} of {total:gib} is free at the start, the engine is told to use {requested:gib}.
 """
 
@@ -59,19 +61,35 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import count, line_of, size, text
+from oomedic.symptoms.failures import failure
 from oomedic.symptoms.free_memory import held_at_start, is_shared_on_purpose
+
+_NAME = ("OOM103", "gpu-shared-or-sliced")
 
 
 @cause(
     "OOM103",
     "gpu-shared-or-sliced",
-    reads=("free_memory_below_request", "gpu_shared"),
+    reads=("free_memory_below_request", "gpu_shared", "slice_limit_reached"),
     helps=("FIX103", "FIX412", "FIX405"),
     useless=("FIX101", "FIX104", "FIX105", "FIX107", "FIX108"),
     worsens=("FIX102",),
 )
 def match(evidence: Evidence) -> Finding | None:
-    """Recognise a failed check of a container that asked for a part of a card."""
+    """Recognise a failed check of a container that asked for a part of a card, or the limit of its part."""
+    return _at_the_check(evidence) or _at_the_limit(evidence)
+
+
+def _at_the_limit(evidence: Evidence) -> Finding | None:
+    event = failure(evidence, "slice_limit_reached")
+    asked, limit = size(event, "asked"), size(event, "limit")
+    if event is None or asked is None or limit is None:
+        return None
+    claims = (claim("OOM103.limit", line_of(event), asked=asked.value, limit=limit.value),)
+    return Finding(*_NAME, "certain", claims, event.line, evidence.phase_of(event) or "other")
+
+
+def _at_the_check(evidence: Evidence) -> Finding | None:
     event = evidence.first("free_memory_below_request")
     held = held_at_start(event)
     if event is None or held is None or not is_shared_on_purpose(evidence):
@@ -81,7 +99,7 @@ def match(evidence: Evidence) -> Finding | None:
         return None
     summary = _shared(evidence, line_of(event), max(0, held.value))
     check = claim("OOM103.check", line_of(event), free=free.value, total=total.value, requested=requested.value)
-    return Finding("OOM103", "gpu-shared-or-sliced", "certain", (summary, check), event.line, "free_memory_check")
+    return Finding(*_NAME, "certain", (summary, check), event.line, "free_memory_check")
 
 
 def _shared(evidence: Evidence, where: str, held: int) -> Claim:

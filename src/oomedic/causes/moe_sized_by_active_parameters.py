@@ -47,10 +47,10 @@ no-knob: No setting of memory or length helps: they come into play after the wei
 from oomedic.cause import cause
 from oomedic.claim import claim
 from oomedic.evidence import Evidence
-from oomedic.finding import Finding
+from oomedic.finding import Confidence, Finding
 from oomedic.logs.fields import line_of
 from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
-from oomedic.symptoms.fitting import all_weights, weights_exceed
+from oomedic.symptoms.fitting import all_weights, hides_ranks, weights_exceed
 
 
 @cause(
@@ -68,7 +68,10 @@ def match(evidence: Evidence) -> Finding | None:
         return None
     if (found is None and evidence.events) or not weights_exceed(evidence) or not _active_part_fits(evidence):
         return None
-    return _finding(evidence, line_of(found.event) if found else "", found.event.line if found else None)
+    if found is None:
+        return _finding(evidence, "", None, "likely")
+    sure: Confidence = "certain" if found.proven or not hides_ranks(evidence) else "likely"
+    return _finding(evidence, line_of(found.event), found.event.line, sure)
 
 
 def _active_part_fits(evidence: Evidence) -> bool:
@@ -85,7 +88,7 @@ def _active_part_fits(evidence: Evidence) -> bool:
     return whole * share / gpus < 2 * budget.total.value
 
 
-def _finding(evidence: Evidence, where: str, line: int | None) -> Finding:
+def _finding(evidence: Evidence, where: str, line: int | None, sure: Confidence) -> Finding:
     checkpoint, assessment = evidence.checkpoint, evidence.assessment
     if checkpoint is None or assessment is None:
         raise AssertionError(evidence)
@@ -110,6 +113,4 @@ def _finding(evidence: Evidence, where: str, line: int | None) -> Finding:
         ),
         claim("OOM202.no-knob"),
     )
-    return Finding(
-        "OOM202", "moe-sized-by-active-parameters", "certain" if line else "likely", claims, line, "weights_load"
-    )
+    return Finding("OOM202", "moe-sized-by-active-parameters", sure, claims, line, "weights_load")

@@ -33,13 +33,14 @@ Not this
 What helps, in order, and why
 -----------------------------
 A higher gpu_memory_utilization raises the ceiling. Fewer sequences and fewer batched tokens shrink the peak of the
-profile run; smaller limits for images and videos shrink the encoder's. From 0.20 on fewer CUDA graphs, or none, leave
+profile run; smaller limits for images and videos shrink the encoder's. On V0 without chunked prefill a shorter
+max_model_len shrinks it too, for the batch is as long as the longest request. From 0.20 on fewer CUDA graphs, or none, leave
 more as well. More GPUs or quantised weights where the weights themselves are the bulk.
 
 What makes it worse
 -------------------
-A lower gpu_memory_utilization. A shorter max_model_len changes nothing on V1 (on V0 without chunked prefill it shrinks
-the profile run); an fp8 cache halves nothing: half of zero is zero.
+A lower gpu_memory_utilization. A shorter max_model_len changes nothing on V1: its profile run does not grow with the
+length. An fp8 cache halves nothing: half of zero is zero.
 
 Since
 -----
@@ -51,6 +52,7 @@ summary: Nothing is left for the KV cache: weights and the profile run use up al
 forecast: By our arithmetic nothing is left for the KV cache: weights and the profile run take {missing:gib} more than gpu_memory_utilization allows.
 decoding: Decoding media on the GPU in the API server (mm_ipc_gpu_memory_gb) reserves more than is left for the KV cache.
 outside: Weights that another process holds exceed what gpu_memory_utilization allows.
+in-use-before: {used:gib} of the card was in use before the engine took anything, and this release counts that against gpu_memory_utilization.
 rest: {rest:gib} of the request is left for the KV cache.
 v0-parts: Of {requested:gib} requested, weights take {weights:gib}, the activation peak {activation:gib} and memory outside torch {non_torch:gib}.
 """
@@ -63,6 +65,8 @@ from oomedic.logs.fields import count, line_of, size
 from oomedic.logs.signatures import Event
 from oomedic.symptoms.failures import spoken
 from oomedic.symptoms.forecast import forecast
+from oomedic.symptoms.no_pool import POOLS, no_rest
+from oomedic.units import GIB
 
 _PRINTED = (
     *("no_memory_for_cache_blocks", "max_model_len_not_fitted"),
@@ -79,19 +83,31 @@ _NAME = ("OOM402", "no-memory-for-kv-cache")
 @cause(
     "OOM402",
     "no-memory-for-kv-cache",
-    reads=(*_PRINTED, "cache_blocks"),
-    helps=("FIX102", "FIX104", "FIX110", "FIX105", "FIX106", "FIX107", "FIX301", "FIX201", "FIX111", "FIX303"),
-    useless=("FIX101", "FIX108"),
+    reads=(*_PRINTED, "cache_blocks", *POOLS),
+    helps=(
+        "FIX102",
+        "FIX104",
+        "FIX110",
+        "FIX105",
+        "FIX101",
+        "FIX106",
+        "FIX107",
+        "FIX301",
+        "FIX201",
+        "FIX111",
+        "FIX303",
+    ),
+    useless=("FIX108",),
     worsens=("FIX103",),
 )
 def match(evidence: Evidence) -> Finding | None:
-    """Recognise the refusal, or V0's count of zero blocks."""
-    event = evidence.first(*_PRINTED) or _zero_blocks(evidence)
+    """Recognise the refusal, V0's count of zero blocks, or a printed rest that is none."""
+    event = evidence.first(*_PRINTED) or _zero_blocks(evidence) or no_rest(evidence)
     if event is None:
         return forecast(evidence, _NAME, "OOM402.forecast", "kv_check", facts=("missing",), what="available")
     event = spoken(evidence, event)
     summary = claim(_SAYS.get(event.signature, "OOM402.summary"), line_of(event))
-    claims = (summary, *_rest(evidence), *_parts(evidence))
+    claims = (summary, *_rest(evidence), *_parts(evidence), *_in_use_before(evidence))
     phase = event.phase if event.signature in _SAYS else "kv_check"
     return Finding(*_NAME, "certain", claims, event.line, phase)
 
@@ -104,6 +120,15 @@ def _rest(evidence: Evidence) -> tuple[Claim, ...]:
     event = evidence.first("available_kv_cache", "v0_memory_profile")
     rest = size(event, "kv_cache")
     return () if event is None or rest is None else (claim("OOM402.rest", line_of(event), rest=rest.value),)
+
+
+def _in_use_before(evidence: Evidence) -> tuple[Claim, ...]:
+    """Say what the card held before the engine, which 0.6.3 and 0.6.4 count against the request."""
+    event = evidence.first("v0_memory_profile_sums")
+    used = size(event, "used_at_start")
+    if event is None or used is None or used.value < GIB:
+        return ()
+    return (claim("OOM402.in-use-before", line_of(event), used=used.value),)
 
 
 def _parts(evidence: Evidence) -> tuple[Claim, ...]:

@@ -55,7 +55,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
 from oomedic.logs.fields import line_of
-from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_encoder, touches_sampler
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_encoder, touches_graphs, touches_sampler
 from oomedic.symptoms.forecast import forecast
 
 _NAME = ("OOM301", "profile-run-activations")
@@ -78,6 +78,8 @@ def match(evidence: Evidence) -> Finding | None:
     if found.phase != "profile_run":
         return None
     if touches_encoder(evidence, found.event) or touches_sampler(evidence, found.event):
+        return None
+    if touches_graphs(evidence, found.event):
         return None
     claims = [claim("OOM301.summary", line_of(found.event))]
     if evidence.config is not None and evidence.config.integer("max_num_batched_tokens"):

@@ -6,7 +6,8 @@ reduce what the engine finds free.
 What you see
 ------------
 "Free memory on device cuda:0 (F/T GiB) on startup is less than desired GPU memory utilization (u, R GiB)" on a card whose
-total is the host's memory.
+total is the host's memory. Or the device cannot be opened at all ("CUDA error: out of memory" in init_device), or the
+kernel's log shows NV_ERR_NO_MEMORY of NVIDIA's driver, after which the whole host may hang.
 
 Why it happens
 --------------
@@ -38,6 +39,8 @@ Since
 Says
 ----
 summary: Host and GPU share one memory of {total:gib} here; {held:gib} of it is in use before the engine starts.
+opening: The device could not be opened for lack of memory. Host and GPU share one memory here, and page cache and other processes fill it; the engine had taken none yet.
+driver: NVIDIA's driver found no memory for the GPU. Host and GPU share one memory here: what the engine takes, the host lacks.
 check: {free:gib} is free at the start, the engine is told to use {requested:gib}.
 """
 
@@ -47,25 +50,50 @@ from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of, size
 from oomedic.symptoms.free_memory import held_at_start, is_unified
+from oomedic.symptoms.opening import opening_failed
+
+_NAME = ("OOM105", "unified-memory-host-share")
 
 
 @cause(
     "OOM105",
     "unified-memory-host-share",
-    reads=("free_memory_below_request",),
+    reads=("free_memory_below_request", "driver_no_memory", "cuda_driver_out_of_memory"),
     helps=("FIX103", "FIX405"),
     useless=("FIX101", "FIX104", "FIX105", "FIX107", "FIX108"),
     worsens=("FIX102",),
 )
 def match(evidence: Evidence) -> Finding | None:
-    """Recognise a failed check on a device whose memory is the host's."""
+    """Recognise a failed check, or a driver without memory, on a device whose memory is the host's."""
+    if not is_unified(evidence):
+        return None
+    return _at_the_check(evidence) or _at_the_device(evidence) or _in_the_kernel(evidence)
+
+
+def _at_the_device(evidence: Evidence) -> Finding | None:
+    event = opening_failed(evidence)
+    if event is None:
+        return None
+    claims = (claim("OOM105.opening", line_of(event)),)
+    return Finding(*_NAME, "likely", claims, event.line, "free_memory_check")
+
+
+def _in_the_kernel(evidence: Evidence) -> Finding | None:
+    event = evidence.first("driver_no_memory")
+    if event is None:
+        return None
+    claims = (claim("OOM105.driver", line_of(event)),)
+    return Finding(*_NAME, "likely", claims, event.line, evidence.phase_of(event) or "other")
+
+
+def _at_the_check(evidence: Evidence) -> Finding | None:
     event = evidence.first("free_memory_below_request")
     held = held_at_start(event)
-    if event is None or held is None or not is_unified(evidence):
+    if event is None or held is None:
         return None
     free, total, requested = size(event, "free"), size(event, "total"), size(event, "requested")
     if free is None or total is None or requested is None:
         return None
     summary = claim("OOM105.summary", line_of(event), total=total.value, held=max(0, held.value))
     check = claim("OOM105.check", line_of(event), free=free.value, requested=requested.value)
-    return Finding("OOM105", "unified-memory-host-share", "certain", (summary, check), event.line, "free_memory_check")
+    return Finding(*_NAME, "certain", (summary, check), event.line, "free_memory_check")

@@ -127,9 +127,23 @@ class EngineConfig(NamedTuple):
         return bool(table.get("budgeted"))
 
     def replaced(self, changes: Mapping[str, Any], where: str = "plan") -> "EngineConfig":
-        """Return this configuration with some settings given anew; nothing else follows from them here."""
+        """Return this configuration with some settings given anew.
+
+        Of the defaults only the batch follows, where it has to hold the longest request (V0 without chunked prefill).
+        """
         given = {name: Setting(value, "given", where) for name, value in changes.items()}
+        length = changes.get("max_model_len")
+        if isinstance(length, int) and self._batch_follows_length:
+            tokens = max(length, int(self.rules.defaults.get("chunked_tokens", 0)))
+            given = {"max_num_batched_tokens": Setting(tokens, "default", where), **given}
         return self._replace(settings={**self.settings, **given})
+
+    @property
+    def _batch_follows_length(self) -> bool:
+        tokens = self.settings.get("max_num_batched_tokens")
+        if tokens is None or tokens.origin != "default" or self.flag("enable_chunked_prefill"):
+            return False
+        return self.max_model_len is not None and tokens.value == self.max_model_len
 
 
 _FIXED: Final[Mapping[str, Any]] = {

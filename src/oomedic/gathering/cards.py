@@ -21,6 +21,15 @@ _LABELS: Final = (
     "cloud.google.com/gke-accelerator",
     "nvidia.com/gpu.product",
 )
+_PLATFORMS: Final[Mapping[str | None, tuple[str, ...]]] = {
+    "CUDA": ("cuda", "rocm"),
+    "HIP": ("rocm",),
+    "NPU": (),
+    "XPU": (),
+    "HPU": (),
+    "MUSA": (),
+}
+"""torch's names of its interfaces; up to 2.5 it wrote CUDA on AMD's cards too."""
 _MEMORY_LABEL: Final = "nvidia.com/gpu.memory"
 
 
@@ -51,10 +60,16 @@ def find_card(clues: Clues, catalogue: Catalogue) -> tuple[Gpu | None, tuple[Gpu
     named = catalogue.gpu(clues.named, size) if clues.named else _found(clues, size, catalogue)
     if total is None:
         return named, ()
-    cards = catalogue.gpus_with_total(total)
+    cards = tuple(card for card in catalogue.gpus_with_total(total) if card.platform in _platforms(clues.events))
     if named is None:
         return (cards[0] if len(cards) == 1 else None), cards
     return named, () if any(card.name == named.name for card in cards) else cards
+
+
+def _platforms(events: Sequence[Event]) -> frozenset[str]:
+    """Return the platforms whose cards can have printed the log: torch names its interface where memory ran out."""
+    interfaces = {text(event, "api") for event in events} & _PLATFORMS.keys()
+    return frozenset(platform for name in interfaces or {"CUDA", "HIP"} for platform in _PLATFORMS[name])
 
 
 def driver_total(observed: "Observed | None") -> Figure | None:

@@ -14,6 +14,7 @@ from oomedic.figure import Figure
 from oomedic.gathering.cards import Clues, driver_total, find_card
 from oomedic.gathering.known_models import Resolved
 from oomedic.gathering.printed_figures import known_figures
+from oomedic.gathering.ranks import spread_of
 from oomedic.gathering.run_arguments import printed_arguments
 from oomedic.gathering.versions import Release, generation, release_of
 from oomedic.gpu import Gpu
@@ -191,10 +192,13 @@ class _Engine(NamedTuple):
 def given_arguments(sources: Sources) -> EngineArgs:
     """Merge what was given: the manifest first, then the command line, then what the engine itself printed.
 
-    The engine's own lines outrank the manifest, whose environment and defaults may never have reached it.
+    The engine's own lines outrank the manifest, whose environment and defaults may never have reached it; the names of
+    its processes only fill what nothing else tells.
     """
     manifest = sources.workload.arguments if sources.workload else NOTHING_GIVEN
-    return merge(manifest, sources.command, printed_arguments(sources.events), sources.change)
+    told = merge(manifest, sources.command, printed_arguments(sources.events), sources.change)
+    shown = spread_of(sources.events).given
+    return merge(EngineArgs({name: given for name, given in shown.items() if name not in told.given}), told)
 
 
 def model_name(args: EngineArgs) -> str | None:

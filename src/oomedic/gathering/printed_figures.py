@@ -48,6 +48,7 @@ def known_figures(events: Sequence[Event]) -> Known:
         ),
         pool=pool(events),
         cache=cache(events),
+        empty=any(event.signature == "no_memory_for_cache_blocks" for event in events),
         tokens=min((tokens for event in events if (tokens := _tokens(event)) is not None), default=None),
     )
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from oomedic.figure import Figure, exactly
 from oomedic.logs.signatures import Event
-from oomedic.units import GIB
+from oomedic.units import GIB, Bytes
 
 OOM_SIGNATURES: Final = ("torch_out_of_memory", "allocator_out_of_memory")
 _CONTEXT: Final = 3 * GIB // 2
@@ -45,11 +45,28 @@ def out_of_memory(event: Event) -> OutOfMemory:
     unallocated = figure("reserved_unallocated")
     if unallocated is None and reserved is not None and allocated is not None:
         unallocated = reserved.minus(allocated)
-    own = figure("in_use") or _own_from_list(fields.get("others"), allocated, reserved)
+    own = _own(figure("in_use"), allocated) or _own_from_list(fields.get("others"), allocated, reserved)
     others = _others(total, free, own, fields.get("others"))
     return OutOfMemory(
         event, figure("tried"), total, free, own, others, allocated, unallocated, figure("private_pools")
     )
+
+
+def processes(message: OutOfMemory) -> list[tuple[int, Bytes]]:
+    """Return the processes that the message lists beside this one: their ids, as the host counts them, and memory."""
+    listed = message.event.fields.get("others")
+    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, tuple) else []
+    return [
+        (pid, memory.value)
+        for row in rows
+        if isinstance(pid := row.get("pid"), int) and isinstance(memory := row.get("memory"), Figure)
+    ]
+
+
+def _own(in_use: Figure | None, allocated: Figure | None) -> Figure | None:
+    """Return what the driver counts for this process; in some containers it counts nothing for any process."""
+    counted = in_use is not None and (in_use.value > 0 or allocated is None or allocated.value == 0)
+    return in_use if counted else None
 
 
 def _own_from_list(listed: object, allocated: Figure | None, reserved: Figure | None) -> Figure | None:
@@ -57,7 +74,7 @@ def _own_from_list(listed: object, allocated: Figure | None, reserved: Figure | 
     memories = [memory for memory in _memories(listed) if memory is not None]
     known = reserved or allocated
     if not memories:
-        return reserved
+        return None if reserved is None else reserved._replace(high=reserved.high + _CONTEXT)
     if known is None:
         return memories[0] if len(memories) == 1 else None
     fitting = [memory for memory in memories if 0 <= memory.value - known.value + GIB // 8 <= _CONTEXT + GIB]

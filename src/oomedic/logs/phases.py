@@ -57,9 +57,9 @@ def furthest(events: Sequence[Event]) -> str | None:
 
 
 def got_past_loading(events: Sequence[Event]) -> bool:
-    """Tell whether a log shows that the weights were loaded: a later mark, or an error that only later phases print."""
+    """Tell whether a log shows that the weights were loaded: a later mark, an error or a frame of later phases."""
     loading = ORDER.index("weights_load")
-    phases = [event.reached for event in events] + [event.phase for event in events if event.kind == "error"]
+    phases = [event.reached for event in events] + [event.phase for event in events if event.kind in {"error", "frame"}]
     return any(_index(phase) > loading for phase in phases)
 
 

@@ -22,6 +22,7 @@ from oomedic.memory.budget import (
 )
 from oomedic.memory.checks import Certainty, certainty, checks_of, first_failure, settled, tightest
 from oomedic.memory.demand import Demand, batch_bytes, counted, demands, plan_rules, request_of
+from oomedic.memory.encoder_items import takes_text_only
 from oomedic.memory.known import NOTHING_KNOWN, Check, Known
 from oomedic.memory.kv_plan import KvPlan, Layout, PlanRules, needed_bytes, plan
 from oomedic.memory.printed_cache import plan_of, sharpened
@@ -31,6 +32,8 @@ from oomedic.units import Bytes
 
 Outcome = Literal["starts", "crashes", "unknown"]
 _SHARE: Final = "gpu_memory_utilization"
+_LIMITS: Final = "limit_mm_per_prompt"
+_ENCODER: Final = "encoder"
 _LEAST_KNOWN_FIRST: Final[tuple[ItemName, ...]] = ("activation", "non_torch", "weights")
 _PARTS: Final[tuple[ItemName, ...]] = ("weights", "non_torch", "activation", "cuda_graphs")
 
@@ -68,7 +71,13 @@ def assess(
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
     worst = _by_the_formulas(checkpoint, config, gpu, known)
-    return worst if known.died is None else _judged(worst, settled(worst.checks, known), died=True)
+    without = known.asked == _ENCODER and checkpoint is not None and takes_text_only(checkpoint, config)
+    if known.died is None or without:
+        return worst  # no run died, or it did of a part that is not there any more
+    judged = _judged(worst, settled(worst.checks, known), died=True)
+    if known.asked == _ENCODER and _LIMITS in known.changed(config):
+        return judged._replace(outcome="unknown", failed=None)  # nothing tells how large the largest item is
+    return judged
 
 
 def assess_demands(asked: Sequence[Demand], config: EngineConfig, gpu: Gpu | None) -> Assessment:
@@ -172,8 +181,10 @@ def _corrections(demand: Demand, known: Known, device: Device) -> Mapping[ItemNa
 
 def _unexplained(known: Known, available: Figure | None, baseline: EngineConfig) -> Bytes:
     """Return by how much the printed pool is smaller than ours; a pool of a given size tells nothing of the rest."""
-    if known.pool is None or available is None or baseline.integer("kv_cache_memory_bytes"):
+    if available is None or baseline.integer("kv_cache_memory_bytes"):
         return 0
+    if known.pool is None:
+        return max(0, available.value) if known.empty else 0
     return available.value - known.pool.value
 
 

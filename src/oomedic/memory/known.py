@@ -35,7 +35,8 @@ class Known(NamedTuple):
     ``baseline`` is the configuration of the run that printed them. ``weights`` is per rank. ``pool`` is the memory
     that the engine said it has for its KV cache, ``tokens`` how many that holds, ``cache`` what it said about one
     request. ``died`` is the phase in which the run died, and ``missing`` what it lacked there: earlier phases were
-    passed, whatever the formulas say.
+    passed, whatever the formulas say. ``asked`` names the part that asked for it there: "encoder", or None.
+    ``empty`` when it said that nothing is left for its cache, without saying how much is missing.
     ``other_weights`` when the run shows that what it loaded is not the checkpoint as we know it, so that the size of
     its weights is unknown. ``corrections`` (by how much the formulas missed each printed part) and ``before`` (the
     steps of that run by the formulas) are worked out by ``assessment.calibrate``.
@@ -54,6 +55,8 @@ class Known(NamedTuple):
     baseline: EngineConfig | None = None
     died: str | None = None
     missing: Bytes | None = None
+    asked: str | None = None
+    empty: bool = False
     other_weights: bool = False
     corrections: Mapping[ItemName, Bytes] = {}
     before: tuple[Check, ...] = ()

@@ -17,6 +17,7 @@ from oomedic.finding import Finding
 from oomedic.instance import Instance
 from oomedic.memory.assessment import Assessment, calibrate
 from oomedic.memory.budget import Budget
+from oomedic.planning.carried import still_missing
 from oomedic.planning.releases import assessed, in_every_release
 from oomedic.remedy import SAFETIES, Catalogued, Change, Proposal, Remedy, Safety
 from oomedic.symptoms.exhaustion import exhaustion, shortage
@@ -25,7 +26,7 @@ from oomedic.units import Bytes
 if TYPE_CHECKING:
     from oomedic.placement.move import Move
 
-_SEVERAL: Final[Mapping[str, int]] = {"FIX201": 3, "FIX303": 4}
+_SEVERAL: Final[Mapping[str, int]] = {"FIX201": 3, "FIX303": 4, "FIX110": 2}
 """Remedies of which more than one offer is useful: other checkpoints, other cards."""
 _TRIES: Final[Mapping[str, int]] = {"FIX303": 40}
 _MOST_TRIES: Final = 8
@@ -162,7 +163,8 @@ def settled(evidence: Evidence, finding: Finding) -> Evidence:
     """Return the evidence with what the run showed taken into the arithmetic: where it died, and what it lacked."""
     if evidence.known.baseline is None or finding.phase is None or finding.line is None:
         return evidence
-    known = evidence.known._replace(died=finding.phase, missing=_missing(evidence, finding))
+    asked = "encoder" if finding.code == "OOM302" else None
+    known = evidence.known._replace(died=finding.phase, missing=_missing(evidence, finding), asked=asked)
     config = evidence.config
     if evidence.assessment is None or config is None:
         return evidence._replace(known=known)
@@ -235,6 +237,9 @@ def _tried(remedy: Remedy, proposal: Proposal, evidence: Evidence) -> Offer | Re
         return Rejected(remedy.code, claim("plan.cannot-be-split", **_shown(proposal)))
     if after.outcome == "crashes" and proposal.proof is None:
         return Rejected(remedy.code, _shortfall(after, proposal))
+    lacking = still_missing(after, evidence) if proposal.gpu or proposal.checkpoint else 0
+    if lacking:
+        return Rejected(remedy.code, _lack(lacking, evidence.known.died, proposal))
     if after.outcome == "starts":
         spread = in_every_release(after, offer.changes, proposal, evidence)
         cost = offer.cost if spread.fails is None else (*offer.cost, spread.fails)
@@ -262,10 +267,13 @@ def _changes_nothing(proposal: Proposal) -> bool:
 
 
 def _shortfall(after: Assessment, proposal: Proposal) -> Claim:
-    missing = -after.failed.margin.value if after.failed else None
+    return _lack(-after.failed.margin.value if after.failed else None, after.phase, proposal)
+
+
+def _lack(missing: Bytes | None, phase: str | None, proposal: Proposal) -> Claim:
     if proposal.step is not None:
-        return claim("plan.too-little-by-hand", missing=missing, phase=after.phase)
-    return claim("plan.too-little", missing=missing, phase=after.phase, **_shown(proposal))
+        return claim("plan.too-little-by-hand", missing=missing, phase=phase)
+    return claim("plan.too-little", missing=missing, phase=phase, **_shown(proposal))
 
 
 def _shown(proposal: Proposal) -> dict[str, str]:

@@ -55,12 +55,18 @@ def _shares(evidence: Evidence, finding: Finding, current: float) -> Iterator[fl
     event = evidence.first("free_memory_below_request")
     free, total = size(event, "free"), size(event, "total")
     if free is not None and total is not None and finding.code in {"OOM101", "OOM102", "OOM103", "OOM105"}:
-        yield _down((free.low) / total.high)
+        yield from _steps(_down(free.low / total.high))
+        return
+    if finding.code == "OOM105" and evidence.first("driver_no_memory") is not None:
+        yield _down(current - _BLIND_STEP)
         return
     found = exhaustion(evidence)
     if found is None or finding.phase not in _AFTER_THE_POOL:
         return
-    share = _down(current - _share_missing(evidence))
+    yield from _steps(_down(current - _share_missing(evidence)))
+
+
+def _steps(share: float) -> Iterator[float]:
     for _ in range(8):
         yield share
         share = round(share - 2 * _STEP, 2)

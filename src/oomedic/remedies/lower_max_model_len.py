@@ -61,11 +61,22 @@ def _lengths(evidence: Evidence, finding: Finding) -> Iterator[tuple[int, str | 
         kv = evidence.assessment.kv if evidence.assessment else None
         if kv is not None:
             yield kv.estimated_max_model_len, None
-    elif evidence.config is not None and not evidence.config.flag("enable_chunked_prefill"):
-        length = (evidence.config.max_model_len or 0) // 2
+    elif _shrinks_the_batch(evidence, finding):
+        length = ((evidence.config.max_model_len if evidence.config else None) or 0) // 2
         while length >= _SHORTEST:
             yield length, None
             length //= 2
+
+
+def _shrinks_the_batch(evidence: Evidence, finding: Finding) -> bool:
+    """Tell whether the profile run's batch is as long as the longest request.
+
+    Where nothing is left for the cache the batch is one reason of several: there only arithmetic can tell.
+    """
+    if evidence.config is None or evidence.config.flag("enable_chunked_prefill"):
+        return False
+    known = evidence.version_known and evidence.assessment is not None and evidence.assessment.kv is not None
+    return finding.code != "OOM402" or (evidence.config.generation == "V0" and known)
 
 
 def _printed(evidence: Evidence) -> Iterator[tuple[int, str | None]]:

@@ -4,6 +4,7 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.gathering.versions import printed_version
 from oomedic.models.hf_config import dtype_of
+from oomedic.symptoms.fitting import hides_ranks
 from oomedic.version import parse_version
 
 _SHOWN = 3
@@ -41,6 +42,8 @@ def _weights(evidence: Evidence) -> tuple[Claim, ...]:
     total = evidence.assessment.budget.total if evidence.assessment else None
     if checkpoint is None or weights is None or total is None:
         return ()
+    if hides_ranks(evidence):
+        return (claim("evidence.ranks-unknown", weights.where, model=checkpoint.id),)
     sizes = {"weights": weights.value, "total": total.value}
     dtype = dtype_of(checkpoint.config)
     return (claim("evidence.other-weights", weights.where, model=checkpoint.id, dtype=dtype, **sizes),)

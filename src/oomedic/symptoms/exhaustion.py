@@ -11,6 +11,7 @@ from oomedic.units import GIB, Bytes
 
 EXHAUSTION: Final = (
     *OOM_SIGNATURES,
+    "allocator_assertion",
     "cuda_driver_out_of_memory",
     "cumem_out_of_memory",
     "warm_up_out_of_memory",
@@ -25,7 +26,9 @@ _STEPS: Final[Mapping[str, str]] = {
     "load_model": "weights_load",
     "determine_num_available_blocks": "profile_run",
     "determine_available_memory": "profile_run",
+    "start_worker_execution_loop": "runtime",
 }
+_POOL_IS_SIZED: Final = frozenset({"kv_check", "kv_alloc", "graph_capture"})
 _BEFORE_LOADING: Final = frozenset({"config_validation", "nccl_init", "free_memory_check"})
 _BEFORE_LOADING_IS_DONE: Final = _BEFORE_LOADING | {"weights_load"}
 _NO_TENSOR_OF_WEIGHTS: Final[Bytes] = 8 * GIB
@@ -49,6 +52,8 @@ def exhaustion(evidence: Evidence) -> Exhaustion | None:
     message = _message(evidence, event)
     phase = frame_phase(event, evidence.events) or evidence.phase_of(event)
     phase = phase or _named_phase(evidence)
+    if phase in _POOL_IS_SIZED and _executes(evidence, event):
+        phase = "runtime"  # neither the cache nor graphs are made by executing the model
     if _is_too_early(phase, event):
         phase = None  # the marks in between are cut off
     if phase is not None:
@@ -86,6 +91,21 @@ def touches_sampler(evidence: Evidence, event: Event) -> bool:
     if event.signature == "warm_up_out_of_memory" or evidence.first("warm_up_out_of_memory"):
         return True
     return any(frame.signature == "sampler_frame" for frame in frames_of(event, evidence.events))
+
+
+def touches_graphs(evidence: Evidence, event: Event) -> bool:
+    """Tell whether CUDA graphs were captured on trial, to learn their size, when memory ran out."""
+    if any(frame.signature == "graph_frame" for frame in frames_of(event, evidence.events)):
+        return True
+    profiling = evidence.first("graph_profiling")
+    return profiling is not None and profiling.line < event.line
+
+
+def _executes(evidence: Evidence, event: Event) -> bool:
+    """Tell whether the execution of a batch failed, no later step of the start that runs one."""
+    frames = frames_of(event, evidence.events)
+    starts = any(frame.phase in {"kv_alloc", "graph_capture", "sampler_warmup"} for frame in frames)
+    return not starts and any(frame.signature == "execute_frame" for frame in frames)
 
 
 def _named_phase(evidence: Evidence) -> str | None:

@@ -1,7 +1,12 @@
 """Do the weights fit on the card? Asked by several causes, answered once."""
 
+import re
+from typing import Final
+
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
+
+_ONE_OF_SEVERAL: Final = re.compile(r"_[TP]P\d|VllmWorker|RayWorkerWrapper")
 
 
 def weights_exceed(evidence: Evidence) -> bool | None:
@@ -14,6 +19,13 @@ def weights_exceed(evidence: Evidence) -> bool | None:
     if weights.low > free.value:
         return True
     return False if weights.high < free.low else None
+
+
+def hides_ranks(evidence: Evidence) -> bool:
+    """Tell whether the log shows several ranks although nothing tells over how many the weights are spread."""
+    if evidence.config is None or evidence.config.ranks > 1:
+        return False
+    return any(event.rank is not None and _ONE_OF_SEVERAL.search(event.rank) for event in evidence.events)
 
 
 def weights_claims(evidence: Evidence, message: str) -> tuple[Claim, ...]:
