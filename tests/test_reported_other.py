@@ -1,6 +1,6 @@
 """Crashes that people reported in public and that are not about GPU memory: each is named, with nothing absurd offered.
 
-``tests/cases/reports.jsonl`` holds a few lines of each report, with its address.
+``tests/cases/reported_other.jsonl`` holds a few lines of each report, with its address.
 """
 
 import json
@@ -14,7 +14,7 @@ from oomedic.sources.builtin import load
 
 REPORTS = [
     json.loads(line)
-    for line in (Path(__file__).parent / "cases/reports.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parent / "cases/reported_other.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 ESCAPE = "\x1b"
 

@@ -1,6 +1,7 @@
 """Crashes as people reported them in public: a few lines of each thread, and what a reader of the whole thread knows.
 
-``cases/reported.jsonl`` holds machine text and figures only, each with its source; benchmarks/diagnosis.py reads it.
+``cases/reported_memory.jsonl`` holds machine text and figures only, each with its source; where a thread is cut, ``completed``
+says what is not quoted from it. benchmarks/diagnosis.py reads it.
 What is asserted is what decides: the code that comes first, how sure the tool may be, what must be among its first
 offers and what must not be offered alone.
 """
@@ -16,7 +17,7 @@ from oomedic.gathering.gather import EngineOptions
 from oomedic.pipeline import Library, Log, Question, diagnose_crash
 from oomedic.sources.builtin import load
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases/reported.jsonl").read_text().splitlines()]
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases/reported_memory.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
