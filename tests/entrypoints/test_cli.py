@@ -31,7 +31,7 @@ UNKNOWN = "Traceback (most recent call last):\nRuntimeError: something that nobo
 HEALTHY = (
     "INFO 10-12 09:05:12 [api_server.py:1839] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n"
 )
-COMMANDS = list(options._COMMANDS)
+COMMANDS = list(options.COMMANDS)
 KINDS = ("causes", "remedies", "gpus", "instances", "models", "signatures", "versions")
 FORMATS = ("text", "json", "yaml", "markdown")
 ESCAPE = "\x1b["
@@ -155,6 +155,11 @@ BAD = {
     "no variable": ("budget", "--env", "VLLM_USE_V1"),
     "an unknown model": ("budget", "--model", "nobody/nothing"),
     "a model without a config": ("budget", "--model", "/nowhere"),
+    "a length below one": ("plan", "Qwen/Qwen3-8B", "--context", "-1"),
+    "a price below zero": ("plan", "Qwen/Qwen3-8B", "--max-price=-1"),
+    "a price that is no number": ("plan", "Qwen/Qwen3-8B", "--max-price", "nan"),
+    "a missing file of prices": ("list", "gpus", "--prices", "/nowhere"),
+    "a time without a unit": ("verify", "deploy/chat", "--soak", "60"),
     "no folder of data": ("list", "gpus", "--data", "/nowhere"),
     "standard input twice": ("diagnose", "--logs", "-", "--manifest", "-"),
     "an unknown language": ("budget", "--lang", "tlh"),
@@ -173,6 +178,12 @@ class TestErrors:
         assert all(line.startswith("         ") for line in more)
         assert "Traceback" not in ran.err
         assert "{" not in ran.err  # every placeholder is filled
+
+    def test_what_went_wrong_is_not_told_in_pythons_words(self, oomedic, tmp_path):
+        (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+        for command in (("list", "gpus", "--prices"), ("lint", EXAMPLE, "--baseline")):
+            assert "Error" not in oomedic(*command, tmp_path / "broken.json").err
+            assert "no such file" in oomedic(*command, tmp_path / "missing.json").err
 
     def test_an_unknown_name_shows_the_nearest_ones(self, oomedic):
         assert "kv-cache" not in oomedic("explain", "OOM499").out
