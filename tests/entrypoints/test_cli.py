@@ -201,7 +201,7 @@ class TestErrors:
         assert "works offline" in oomedic("budget", "--model", "a/b").err
         monkeypatch.delenv("HF_HUB_OFFLINE")
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-        assert "did not answer" in oomedic("budget", "--model", "a/b").err
+        assert "could not be reached" in oomedic("budget", "--model", "a/b").err
 
     def test_an_interrupted_run_ends_quietly(self, oomedic, monkeypatch):
         def interrupted(_):
@@ -229,6 +229,31 @@ class TestOutput:
         ran = started("list", "instances", env={"PYTHONIOENCODING": "ascii"})
         assert (ran.returncode, ran.stderr) == (0, "")
         assert "?" in ran.stdout
+
+    @pytest.mark.parametrize("words", [("explain", "OOM401"), ("diagnose", "--help"), ("explain", "nothing")])
+    def test_an_encoding_without_the_languages_letters_is_no_error(self, words):
+        ran = started(*words, "--lang", "pl", env={"PYTHONIOENCODING": "ascii"})
+        assert "Traceback" not in ran.stderr
+        assert "?" in ran.stdout + ran.stderr
+        assert "\\u" not in ran.stdout + ran.stderr
+
+    @pytest.mark.parametrize(
+        ("streams", "status"),
+        [
+            ("explain OOM401 >&-", 0),
+            ("explain nothing 2>&-", 2),
+            ("diagnose - <&-", 3),
+            ("explain OOM401 >/dev/full", 2),
+            ("list models -o json >/dev/full", 2),
+        ],
+    )
+    def test_streams_that_are_closed_or_full_bring_no_traceback(self, streams, status):
+        program = f"{SCRIPTS / 'oomedic'} {streams}"
+        ran = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=False)
+        assert ran.returncode == status
+        assert "Traceback" not in ran.stderr
+        assert "Exception" not in ran.stderr
+        assert ("No space left" in ran.stderr) is ("full" in streams)
 
     @pytest.mark.parametrize(
         "command", [("diagnose", "-"), ("explain", "OOM401"), ("list", "gpus"), ("budget", "--gpu", "A10G")]
