@@ -1,7 +1,7 @@
 """Crashes as people reported them in public: a few lines of each thread, and what a reader of the whole thread knows.
 
-``cases/reported_memory.jsonl`` holds machine text and figures only, each with its source; where a thread is cut, ``completed``
-says what is not quoted from it. benchmarks/diagnosis.py reads it.
+``cases/reported_memory.jsonl`` holds machine text and figures only, each with its source; where a thread is cut,
+``completed`` says what is not quoted from it. benchmarks/diagnosis.py reads it.
 What is asserted is what decides: the code that comes first, how sure the tool may be, what must be among its first
 offers and what must not be offered alone.
 """
