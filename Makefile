@@ -46,7 +46,7 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-contract: $(READY) ## imports only go down (DESIGN: layers)
+contract: $(READY) ## imports only go down (docs/adr/0011)
 	$(BIN)/lint-imports
 
 fresh: $(READY) ## are the generated files (data index, docs) what their sources say?

@@ -140,3 +140,16 @@ def test_markdown_has_a_table_of_the_arguments(oomedic):
     out = oomedic("inspect", SAMPLES / "23-aibrix-deployment.yaml", "-o", "markdown").out
     assert out.startswith("## Deployment/distill-8b#vllm-openai\n")
     assert "| `max_model_len` | `12288` | `command[10]` | `/spec/template/spec/containers/0/command/11` |" in out
+
+
+def test_a_node_pool_is_shown_in_markdown_too(oomedic):
+    out = oomedic("inspect", SAMPLES / "40-karpenter-gpu-nodepool.yaml", "-o", "markdown").out
+    assert "## NodePool/gpu\n" in out
+    assert "- limit of cpu: `1000`\n" in out
+
+
+def test_pods_of_a_group_and_limits_of_a_pool_are_told_in_the_language(oomedic):
+    files = SAMPLES / "05-lws-ray-continuations.yaml", SAMPLES / "40-karpenter-gpu-nodepool.yaml"
+    out = oomedic("inspect", *files, "--lang", "pl").out
+    assert "4 x nvidia.com/gpu, 3 pody na replikę" in out
+    assert "limit cpu" in out

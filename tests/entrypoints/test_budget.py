@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -240,3 +241,18 @@ def test_weights_of_half_a_model_follow_from_the_whole(tmp_path, capsys):
     log = h100_log(tmp_path, "meta-llama/Llama-3.1-8B-Instruct", "14.99", "58.11", 8192)
     (result,) = budgets(capsys, "--gpu", "H100", "--from-log", log, "--", "--tensor-parallel-size", "2")
     assert result["budget"]["items"]["weights"]["value"] == pytest.approx(7.51 * GIB, rel=0.003)
+
+
+@pytest.mark.parametrize("size", ["-16", "0"])
+def test_a_block_that_the_engine_refuses_is_named(oomedic, size):
+    command = ("vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--block-size", size)
+    out = oomedic("budget", "--offline", "--gpu", "A10G", "--", *command).out
+    assert f"block_size {size} is refused: the engine takes at least 1." in out
+    assert "config_validation" in out
+
+
+def test_a_crash_whose_phase_nothing_shows_is_said_so(oomedic):
+    # a lack of memory alone: neither model nor version nor a line of the start
+    log = str(Path(__file__).parents[2] / "examples" / "llama-scout-g5" / "previous.log")
+    out = oomedic("budget", "--offline", "--from-log", log).out
+    assert out.startswith("This configuration does not start; in which phase it dies is not known.\n")

@@ -31,7 +31,7 @@ UNKNOWN = "Traceback (most recent call last):\nRuntimeError: something that nobo
 HEALTHY = (
     "INFO 10-12 09:05:12 [api_server.py:1839] vLLM API server version 0.11.0\nINFO:     Application startup complete.\n"
 )
-COMMANDS = list(options._COMMANDS)
+COMMANDS = list(options.COMMANDS)
 KINDS = ("causes", "remedies", "gpus", "instances", "models", "signatures", "versions")
 FORMATS = ("text", "json", "yaml", "markdown")
 ESCAPE = "\x1b["
@@ -155,6 +155,11 @@ BAD = {
     "no variable": ("budget", "--env", "VLLM_USE_V1"),
     "an unknown model": ("budget", "--model", "nobody/nothing"),
     "a model without a config": ("budget", "--model", "/nowhere"),
+    "a length below one": ("plan", "Qwen/Qwen3-8B", "--context", "-1"),
+    "a price below zero": ("plan", "Qwen/Qwen3-8B", "--max-price=-1"),
+    "a price that is no number": ("plan", "Qwen/Qwen3-8B", "--max-price", "nan"),
+    "a missing file of prices": ("list", "gpus", "--prices", "/nowhere"),
+    "a time without a unit": ("verify", "deploy/chat", "--soak", "60"),
     "no folder of data": ("list", "gpus", "--data", "/nowhere"),
     "standard input twice": ("diagnose", "--logs", "-", "--manifest", "-"),
     "an unknown language": ("budget", "--lang", "tlh"),
@@ -174,6 +179,12 @@ class TestErrors:
         assert "Traceback" not in ran.err
         assert "{" not in ran.err  # every placeholder is filled
 
+    def test_what_went_wrong_is_not_told_in_pythons_words(self, oomedic, tmp_path):
+        (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+        for command in (("list", "gpus", "--prices"), ("lint", EXAMPLE, "--baseline")):
+            assert "Error" not in oomedic(*command, tmp_path / "broken.json").err
+            assert "no such file" in oomedic(*command, tmp_path / "missing.json").err
+
     def test_an_unknown_name_shows_the_nearest_ones(self, oomedic):
         assert "kv-cache" not in oomedic("explain", "OOM499").out
         assert "OOM401" in oomedic("explain", "kv-cache-to-small").err
@@ -190,7 +201,7 @@ class TestErrors:
         assert "works offline" in oomedic("budget", "--model", "a/b").err
         monkeypatch.delenv("HF_HUB_OFFLINE")
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-        assert "did not answer" in oomedic("budget", "--model", "a/b").err
+        assert "could not be reached" in oomedic("budget", "--model", "a/b").err
 
     def test_an_interrupted_run_ends_quietly(self, oomedic, monkeypatch):
         def interrupted(_):
@@ -218,6 +229,31 @@ class TestOutput:
         ran = started("list", "instances", env={"PYTHONIOENCODING": "ascii"})
         assert (ran.returncode, ran.stderr) == (0, "")
         assert "?" in ran.stdout
+
+    @pytest.mark.parametrize("words", [("explain", "OOM401"), ("diagnose", "--help"), ("explain", "nothing")])
+    def test_an_encoding_without_the_languages_letters_is_no_error(self, words):
+        ran = started(*words, "--lang", "pl", env={"PYTHONIOENCODING": "ascii"})
+        assert "Traceback" not in ran.stderr
+        assert "?" in ran.stdout + ran.stderr
+        assert "\\u" not in ran.stdout + ran.stderr
+
+    @pytest.mark.parametrize(
+        ("streams", "status"),
+        [
+            ("explain OOM401 >&-", 0),
+            ("explain nothing 2>&-", 2),
+            ("diagnose - <&-", 3),
+            ("explain OOM401 >/dev/full", 2),
+            ("list models -o json >/dev/full", 2),
+        ],
+    )
+    def test_streams_that_are_closed_or_full_bring_no_traceback(self, streams, status):
+        program = f"{SCRIPTS / 'oomedic'} {streams}"
+        ran = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=False)
+        assert ran.returncode == status
+        assert "Traceback" not in ran.stderr
+        assert "Exception" not in ran.stderr
+        assert ("No space left" in ran.stderr) is ("full" in streams)
 
     @pytest.mark.parametrize(
         "command", [("diagnose", "-"), ("explain", "OOM401"), ("list", "gpus"), ("budget", "--gpu", "A10G")]

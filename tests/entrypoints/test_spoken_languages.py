@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import oomedic as library
+from oomedic.entrypoints import options
 from oomedic.entrypoints.options import parse
 from oomedic.sources.index import read_part
 
@@ -18,7 +19,7 @@ EXAMPLE = ROOT / "examples/llama-scout-g5"
 LOG = ("--offline", "--logs", EXAMPLE / "previous-kv-cache.log", "--manifest", EXAMPLE / "deployment.yaml")
 BUDGET = ("budget", "--offline", "--gpu", "A10G", "--vllm", "0.10.2")
 SERVE = ("--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--max-model-len", "8192")
-COMMANDS = ("diagnose", "budget", "plan", "fix", "verify", "undo", "inspect", "explain", "list")
+COMMANDS = tuple(options.COMMANDS)
 STANDS_FOR = {
     "FILE": EXAMPLE / "previous.log",
     "deployment.yaml": EXAMPLE / "deployment.yaml",

@@ -54,5 +54,5 @@ def test_a_time_has_a_unit(text, number):
 
 @pytest.mark.parametrize("text", ["30", "m", "-5m", "1.5h", "5y"])
 def test_another_time_is_refused(text):
-    with pytest.raises(UsageError, match="option-unreadable"):
+    with pytest.raises(UsageError, match="time-unreadable"):
         seconds(text)

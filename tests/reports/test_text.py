@@ -89,6 +89,14 @@ def test_lines_are_no_wider_than_a_page(told):
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_narrow_terminal_gets_lines_that_fit(told, monkeypatch, columns):
+    monkeypatch.setattr("oomedic.entrypoints.terminal._width", lambda: columns)
+    report, _, _ = told().partition("Change of the manifest")  # lines of files stay as they are
+    assert max(map(len, report.splitlines())) <= columns
+    assert "A activation peak" in report
+
+
 def test_quiet_says_only_what_it_comes_to(told):
     assert told("-q").splitlines() == told().splitlines()[:2]
 

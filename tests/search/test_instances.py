@@ -331,6 +331,20 @@ def test_what_was_given_stands(make_wish, instances):
         assert answer.assessment.config.utilization == 0.5
 
 
+@pytest.mark.parametrize(("name", "size"), [("tensor_parallel_size", 2), ("pipeline_parallel_size", 2)])
+def test_a_split_that_was_given_stands(make_wish, instances, name, size):
+    wish = make_wish("meta-llama/Llama-3.1-8B-Instruct", given=[(name, size)], context=8192)
+    answers = search(wish, instances)
+    assert answers
+    assert {getattr(answer.assessment.config, name) for answer in answers} == {size}
+
+
+def test_a_split_that_does_not_divide_the_model_has_no_answer(make_wish, instances):
+    # 32 heads over 3 cards
+    wish = make_wish("meta-llama/Llama-3.1-8B-Instruct", given=[("tensor_parallel_size", 3)], context=8192)
+    assert not search(wish, instances)
+
+
 def test_more_requests_at_once_than_the_default_are_asked_for(make_wish, instances):
     answers = search(make_wish("Qwen/Qwen2.5-0.5B-Instruct", context=128, concurrency=1500), instances)
     assert all(answer.changes["max_num_seqs"] == 1500 for answer in answers)

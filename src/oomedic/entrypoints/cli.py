@@ -9,11 +9,12 @@
 Only what a command needs is imported: `explain` must stay as quick as plain Python.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 from oomedic.entrypoints.options import parse
-from oomedic.errors import OomedicError
+from oomedic.errors import InputError, OomedicError
 
 TYPE_CHECKING = False  # importing typing for its own constant takes as long as starting Python
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OomedicError as error:
         return _refuse(error, options)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; Python would complain about the flush at exit
+        _write_no_more()  # the reader has gone
         return 0
+    except OSError as error:
+        _write_no_more()
+        return _refuse(InputError("system-refused", reason=error.strerror or str(error)), options)
     except KeyboardInterrupt:
         return _INTERRUPTED
 
@@ -54,7 +58,13 @@ def _run(options: "Namespace") -> int:
     from importlib import import_module
 
     status: int = import_module(_COMMANDS[options.command]).run(options)
+    sys.stdout.flush()
     return status
+
+
+def _write_no_more() -> None:
+    """Put nothing in the place of standard output: Python would write what is left, and complain, when it ends."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays open until the end
 
 
 def _refuse(error: OomedicError, options: "Namespace") -> int:
@@ -76,9 +86,20 @@ def process() -> int:
     import gc
 
     gc.set_threshold(_GARBAGE)
+    _open_streams()
     status = main()
     gc.freeze()
     return status
+
+
+def _open_streams() -> None:
+    """Open the streams that the caller closed; none fails for a character that its encoding lacks, as under LANG=C."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it stays open until the end
+        elif mode == "w":
+            stream.reconfigure(errors="replace")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The help of the command line in other languages.
 
-The English texts stand beside their options, in ``options.py``. Here they are found in finished parsers: to be
+The English texts stand beside their options, in ``options/``. Here they are found in finished parsers: to be
 collected for translation, and to be replaced. Each has an id that stays when its text changes: ``help.--logs``, or
 ``help.plan.--context`` where a later command says something else of an option of the same name.
 """

@@ -44,13 +44,13 @@ def seconds(text: str | None, option: str = "--since") -> int | None:
     """Read a time such as 30m that an option was given.
 
     Raises:
-        UsageError: ``option-unreadable``.
+        UsageError: ``time-unreadable``.
     """
     if not text:
         return None
     number, unit = text[:-1], text[-1]
     if not number.isdigit() or unit not in _UNITS:
-        raise UsageError("option-unreadable", option=option, text=text, command="diagnose")
+        raise UsageError("time-unreadable", option=option, text=text)
     return int(number) * _UNITS[unit]
 
 

@@ -84,12 +84,8 @@ def as_data(value: "Any", form: str) -> str:
 
 
 def write(text: str) -> None:
-    """Write text to standard output, whatever characters its encoding lacks."""
-    try:
-        sys.stdout.write(text)
-    except UnicodeEncodeError:
-        encoding = sys.stdout.encoding or "ascii"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    """Write text to standard output."""
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 

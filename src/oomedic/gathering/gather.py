@@ -105,7 +105,7 @@ def _gathered(sources: Sources, release: Release, catalogue: Catalogue) -> Evide
     if not any(event.source is None for event in sources.events):  # no run shows what the engine made of it
         config, assessment = _auto_fitted(args, config, assessment, (checkpoint, gpu, known))
         long_allowed = args.environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN") == "1"
-        refused = refused or refusal(config, facts, long_allowed=long_allowed)
+        refused = refusal(config, facts, long_allowed=long_allowed) or refused
     return Evidence(
         subject=_subject(sources, release, gpu),
         events=sources.events,

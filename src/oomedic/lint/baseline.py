@@ -55,7 +55,7 @@ def read_baseline(text: str, path: str) -> frozenset[str]:
             raise InputError("baseline-unreadable", path=path, reason=f"schema {tree['schema']!r}"[:80])
         return frozenset(str(row["fingerprint"]) for row in tree["findings"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InputError("baseline-unreadable", path=path, reason=f"{type(error).__name__}: {error}"[:80]) from None
+        raise InputError("baseline-unreadable", path=path, reason=str(error)[:80]) from None
 
 
 def known(told: Iterable[Told], baseline: frozenset[str]) -> tuple[Told, ...]:

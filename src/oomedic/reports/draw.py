@@ -17,6 +17,8 @@ _CODES = {
     "cyan": "36",
 }
 
+_WIDE = 100
+"""From here on a terminal shows tables whole, as a file does."""
 _BREAKS = str.maketrans("\n\t\r\f\v", "     ")
 """Where a line may end, beside blanks; a no-break space, as in 131 072, holds its two sides together."""
 
@@ -35,10 +37,26 @@ class Pen:
         return f"\033[{';'.join(_CODES[style] for style in styles)}m{text}\033[0m"
 
 
-def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset(), indent: str = "  ") -> list[str]:
-    """Align columns; ``right`` are the numbers of the columns that hold figures."""
+def table(
+    rows: Sequence[Sequence[str]],
+    right: frozenset[int] = frozenset(),
+    indent: str = "  ",
+    within: tuple[int, int] | None = None,
+) -> list[str]:
+    """Align columns; ``right`` are the numbers of the columns that hold figures.
+
+    ``within`` is the width of a narrow terminal, and how many columns must stay: the last ones make room.
+    """
     if not rows:
         return []
+    lines, columns = _aligned(rows, right, indent), max(map(len, rows))
+    while within and within[0] < _WIDE and columns > within[1] and max(map(len, lines)) > within[0]:
+        columns -= 1
+        lines = _aligned([row[:columns] for row in rows], right, indent)
+    return lines
+
+
+def _aligned(rows: Sequence[Sequence[str]], right: frozenset[int], indent: str) -> list[str]:
     widths = [max(len(row[column]) for row in rows if column < len(row)) for column in range(max(map(len, rows)))]
     return [
         indent + "  ".join(_cell(row, column, widths, right) for column in range(len(row))).rstrip() for row in rows

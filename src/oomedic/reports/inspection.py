@@ -18,22 +18,35 @@ def render(report: Report, phrases: Phrasebook, pen: Pen) -> str:
     workloads = [result.workload for result in report.results if result.workload is not None]
     blocks = ["\n".join(_workload(each, phrases, pen)) for each in workloads]
     blocks = blocks or [phrases.text("inspect.none")]
-    blocks += ["\n".join(_node_pool(pool, pen)) for pool in report.node_pools]
+    blocks += ["\n".join(_node_pool(pool, phrases, pen)) for pool in report.node_pools]
     return "\n".join(blocks) + "\n"
 
 
-def _node_pool(pool: NodePool, pen: Pen) -> Iterator[str]:
+def _node_pool(pool: NodePool, phrases: Phrasebook, pen: Pen) -> Iterator[str]:
     yield pen.paint(f"NodePool/{pool.name}", "bold")
-    facts = [(each.key, f"{each.operator} {', '.join(each.values)}".strip()) for each in pool.requirements]
-    facts += [("taint", str(taint)) for taint in pool.taints]
-    facts += [(f"limit of {name}", amount) for name, amount in pool.limits.items()]
-    yield from table([[name, value] for name, value in facts])
+    yield from table([[name, value] for name, value in _pool_facts(pool, phrases)])
+
+
+def _pool_section(pool: NodePool, phrases: Phrasebook) -> Iterator[str]:
+    yield from (f"## NodePool/{pool.name}", "")
+    yield from (f"- {name}: `{value}`" for name, value in _pool_facts(pool, phrases))
+    yield ""
+
+
+def _pool_facts(pool: NodePool, phrases: Phrasebook) -> Iterator[tuple[str, str]]:
+    for each in pool.requirements:
+        yield each.key, f"{each.operator} {', '.join(each.values)}".strip()
+    for taint in pool.taints:
+        yield "taint", str(taint)
+    for name, amount in pool.limits.items():
+        yield phrases.text("inspect.pool-limit", name=name), amount
 
 
 def as_markdown(report: Report, phrases: Phrasebook) -> str:
-    """Return one section per engine."""
+    """Return one section per engine and node pool."""
     workloads = [result.workload for result in report.results if result.workload is not None]
     lines = [line for each in workloads for line in _section(each, phrases)] or [phrases.text("inspect.none")]
+    lines += [line for pool in report.node_pools for line in _pool_section(pool, phrases)]
     return "\n".join(lines) + "\n"
 
 
@@ -85,7 +98,7 @@ def _facts(workload: Workload, phrases: Phrasebook) -> Iterator[list[str]]:
         ("engine", " ".join(part for part in (workload.engine, workload.engine_version) if part)),
         ("image", workload.image),
         ("model", workload.model if not workload.model_hint else f"{workload.model} ({workload.model_hint})"),
-        ("GPUs", _gpus(workload)),
+        ("GPUs", _gpus(workload, phrases)),
         ("role", workload.role),
         ("nodes", _pairs(workload)),
         ("/dev/shm", _shm(workload, phrases)),  # noqa: S108 - the name of a mount
@@ -93,11 +106,13 @@ def _facts(workload: Workload, phrases: Phrasebook) -> Iterator[list[str]]:
     return ([phrases.named(name), str(value)] for name, value in facts if value)
 
 
-def _gpus(workload: Workload) -> str | None:
+def _gpus(workload: Workload, phrases: Phrasebook) -> str | None:
     if not workload.gpus_per_pod:
         return None
-    pods = f", {workload.group_size} pods per replica" if workload.group_size > 1 else ""
-    return f"{workload.gpus_per_pod} x {workload.gpu_resource}{pods}"
+    gpus = f"{workload.gpus_per_pod} x {workload.gpu_resource}"
+    if workload.group_size == 1:
+        return gpus
+    return f"{gpus}, {phrases.text('inspect.group', pods=workload.group_size)}"
 
 
 def _arguments(workload: Workload) -> Iterator[list[str]]:

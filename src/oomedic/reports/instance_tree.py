@@ -1,4 +1,4 @@
-"""Instance types and variants for programs (DESIGN 8: ``instance``)."""
+"""Instance types and variants for programs (data/schema: ``instance``)."""
 
 from typing import Any
 

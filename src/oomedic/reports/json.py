@@ -1,4 +1,4 @@
-"""A report for programs: the keys that DESIGN promises, sizes as whole bytes, sentences beside their message ids."""
+"""A report for programs: the keys of data/schema, sizes as whole bytes, sentences beside their message ids."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -11,18 +11,17 @@ from oomedic.reports.draw import Pen, table, wrapped
 from oomedic.reports.phrases import Phrasebook
 
 _SHOWN: Final = 3
-_WIDTH: Final = 100
 
 
-def placement_lines(placement: Placement, phrases: Phrasebook, pen: Pen) -> Iterator[str]:
+def placement_lines(placement: Placement, phrases: Phrasebook, pen: Pen, width: int) -> Iterator[str]:
     """Yield a table with a verdict for each card, and why pools give no node."""
     yield pen.paint(phrases.text("placement.heading"), "bold")
     yield from table([_row(verdict, phrases) for verdict in placement.verdicts])
     for closed in placement.closed:
-        yield from wrapped(phrases.say(closed.because), _WIDTH)
+        yield from wrapped(phrases.say(closed.because), width)
 
 
-def move_lines(plan: Plan, phrases: Phrasebook, pen: Pen) -> Iterator[str]:
+def move_lines(plan: Plan, phrases: Phrasebook, pen: Pen, width: int) -> Iterator[str]:
     """Yield the first way to the first machine that is offered, where it is not the plan's own change."""
     offers = [offer for offer in (plan.best, *plan.alternatives) if offer is not None and offer.moves]
     if not offers or offers[0].instance is None:
@@ -30,10 +29,10 @@ def move_lines(plan: Plan, phrases: Phrasebook, pen: Pen) -> Iterator[str]:
     first, *others = offers[0].moves
     yield pen.paint(phrases.text("move.heading", instance=offers[0].instance.type), "bold")
     for remark in first.remarks:
-        yield from wrapped(phrases.say(remark), _WIDTH)
+        yield from wrapped(phrases.say(remark), width)
     if others:
         ways = ", ".join(phrases.text(f"move.way-{move.way}") for move in others)
-        yield from wrapped(phrases.text("move.also", ways=ways), _WIDTH)
+        yield from wrapped(phrases.text("move.also", ways=ways), width)
     for patch in move_patches(first):
         if patch.format == "manifest":
             yield pen.paint(f"# {patch.path}", "dim")

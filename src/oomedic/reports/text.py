@@ -30,6 +30,8 @@ _LETTERS: Final = {"weights": "W", "non_torch": "N", "activation": "A", "cuda_gr
 _COLOURS: Final = {"certain": "red", "likely": "yellow", "possible": "blue"}
 _SAFETY: Final = {"safe": "green", "trade-off": "yellow", "unsafe": "red", "manual": "blue"}
 _BAR: Final = 60
+_ESSENTIAL: Final = 3
+"""Columns of a budget that a narrow terminal shows too: what, how much, from where to where."""
 _WHERE: Final = 36
 _POINTER: Final = 12
 """A longer pointer stands in the JSON alone."""
@@ -140,14 +142,14 @@ def _budget(result: Result, style: Style) -> Iterator[str]:
     if budget is not None:
         yield ""
         yield f"{_heading('budget', style)}{card_and_version(result)}"
-        yield from _bar(budget)
-        yield from table(list(_rows(budget, style)), right=frozenset({1, 2}))
+        yield from _bar(budget, style.width)
+        yield from table(list(_rows(budget, style)), right=frozenset({1, 2}), within=(style.width, _ESSENTIAL))
     elif says:
         yield ""
     yield from (line for text in says for line in wrapped(text, style.width))
 
 
-def _bar(budget: Budget) -> Iterator[str]:
+def _bar(budget: Budget, width: int) -> Iterator[str]:
     """Draw the request; parts inside it in start-up order. A budget that does not fit runs over the edge."""
     if budget.requested is None or budget.requested.value <= 0:
         return
@@ -155,7 +157,7 @@ def _bar(budget: Budget) -> Iterator[str]:
         (_LETTERS[item.name], item.figure.value) for item in budget.items if item.figure is not None and item.inside
     ]
     if parts:
-        yield f"  [{bar(parts, budget.requested.value, _BAR)}"
+        yield f"  [{bar(parts, budget.requested.value, min(_BAR, width * 3 // 4))}"
 
 
 def _rows(budget: Budget, style: Style) -> Iterator[list[str]]:
@@ -240,10 +242,10 @@ def _places(result: Result, style: Style) -> Iterator[str]:
 
     if result.placement is not None:
         yield ""
-        yield from placement_lines(result.placement, style.phrases, style.pen)
+        yield from placement_lines(result.placement, style.phrases, style.pen, style.width)
     if result.plan is not None and moves:
         yield ""
-        yield from move_lines(result.plan, style.phrases, style.pen)
+        yield from move_lines(result.plan, style.phrases, style.pen, style.width)
 
 
 def _patch(text: str, style: Style) -> Iterator[str]:

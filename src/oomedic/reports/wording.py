@@ -24,8 +24,7 @@ def subject(result: Result, phrases: Phrasebook) -> str:
 def without_finding(result: Result) -> Iterator[Claim]:
     """Say what is known where no cause stands."""
     if result.diagnosis is None or _is_computed(result):
-        key = {"starts": "computed-starts", "crashes": "computed-crashes"}.get(result.outcome, "unknown")
-        yield Claim(f"diagnosis.{key}", {"phase": result.phase})
+        yield _forecast(result)
         yield from _refusals(result)
         return
     if result.outcome == "starts":
@@ -38,6 +37,13 @@ def without_finding(result: Result) -> Iterator[Claim]:
         yield error
     if result.phase is not None:
         yield Claim("diagnosis.reached", {"phase": result.phase})
+
+
+def _forecast(result: Result) -> Claim:
+    if result.outcome == "crashes":
+        key = "crashes-somewhere" if result.phase is None else "computed-crashes"
+        return Claim(f"diagnosis.{key}", {"phase": result.phase})
+    return Claim("diagnosis.computed-starts" if result.outcome == "starts" else "diagnosis.unknown", {})
 
 
 def _refusals(result: Result) -> tuple[Claim, ...]:

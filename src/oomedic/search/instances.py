@@ -61,6 +61,8 @@ def _tried(bench: Bench, wish: Wish, instance: Instance) -> Iterator[tuple[Split
     """
     divided: list[Split] = []
     for split in splits(instance.gpus, bench.copies):
+        if not _as_given(split, wish):
+            continue
         if len(divided) == _SPLITS or (divided and split.ranks < divided[0].ranks):
             return
         if not bench.may_hold_model(split.ranks, instance.gpu):
@@ -79,6 +81,12 @@ def _tried(bench: Bench, wish: Wish, instance: Instance) -> Iterator[tuple[Split
             yield split, changes, assessment
             if assessment.phase in _NO_KNOB:
                 break
+
+
+def _as_given(split: Split, wish: Wish) -> bool:
+    """Tell whether a split is the one asked for, as far as one was asked for."""
+    asked = {"tensor_parallel_size": split.tensor, "pipeline_parallel_size": split.pipeline}
+    return all(wish.given.given[name].value == size for name, size in asked.items() if name in wish.given.given)
 
 
 def _promising(bench: Bench, default: Candidate, split: Split, changes: Mapping[str, Any]) -> Candidate | None:

@@ -96,6 +96,19 @@ def head_of(path: str, size: int) -> bytes:
     return head[:size]
 
 
+def read_bytes(path: str) -> bytes:
+    """Return what a small file holds.
+
+    Raises:
+        InputError: ``file-missing``, ``file-unreadable`` or ``is-a-folder``.
+    """
+    _require(path)
+    try:
+        return _bytes(path, _MANIFEST_LIMIT)
+    except OSError as error:
+        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+
+
 def read_manifest(path: str) -> Manifest:
     """Return a manifest file; ``-`` is standard input.
 

@@ -6,11 +6,11 @@ AWS is asked only when ``--prices aws`` says so. It needs credentials that allow
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from oomedic.errors import InputError, MissingExtra
 from oomedic.instance import REGION, Prices
+from oomedic.sources.files import read_bytes
 
 _FROM_AWS: Final = "aws"
 _PRICING_REGION: Final = "us-east-1"
@@ -38,7 +38,7 @@ def read_prices(source: str, region: str | None, client: Callable[[], PricingCli
     A file holds ``region``, ``date`` and ``prices`` (a table of instance types), in US dollars per hour.
 
     Raises:
-        InputError: ``prices-unreadable`` or ``prices-refused``.
+        InputError: ``prices-unreadable`` or ``prices-refused``, or where the file cannot be read.
         MissingExtra: ``extra-aws`` when boto3 is not installed.
     """
     if source == _FROM_AWS:
@@ -47,12 +47,13 @@ def read_prices(source: str, region: str | None, client: Callable[[], PricingCli
 
 
 def _from_file(path: str, region: str | None) -> Prices:
+    written = read_bytes(path)
     try:
-        content = _parsed(path, Path(path).read_bytes())
+        content = _parsed(path, written)
         prices = {str(kind): _amount(price) for kind, price in content["prices"].items()}
         where = str(content.get("region") or region or REGION)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError("prices-unreadable", path=path, reason=f"{type(error).__name__}: {error}") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError("prices-unreadable", path=path, reason=str(error)) from error
     if region is not None and where != region:
         raise InputError("prices-of-other-region", path=path, region=where, asked=region)
     date = content.get("date")

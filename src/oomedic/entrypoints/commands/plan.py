@@ -35,7 +35,7 @@ def _order(options: "Namespace") -> Order:
     if options.concurrency < 1:
         raise _unreadable("--concurrency", str(options.concurrency))
     return Order(
-        context=None if options.context is None else parse_count(options.context),
+        context=_context(options.context),
         concurrency=options.concurrency,
         max_price=_price(options.max_price),
         region=options.region,
@@ -45,14 +45,24 @@ def _order(options: "Namespace") -> Order:
     )
 
 
+def _context(text: str | None) -> int | None:
+    tokens = None if text is None else parse_count(text)
+    if tokens is not None and tokens < 1:
+        raise _unreadable("--context", str(text))
+    return tokens
+
+
 def _price(text: str | None) -> float | None:
     """Read "5", "5/h", "$5.50/h"."""
     if text is None:
         return None
     try:
-        return float(text.strip().removeprefix("$").removesuffix("/h"))
+        price = float(text.strip().removeprefix("$").removesuffix("/h"))
     except ValueError:
         raise _unreadable("--max-price", text) from None
+    if not price > 0:  # not a number is not above zero either
+        raise _unreadable("--max-price", text)
+    return price
 
 
 def _unreadable(option: str, text: str) -> UsageError:
