@@ -218,9 +218,13 @@ class TestRollout:
         assert found(lint("-o", "json", d=text), "POD105") == []
 
     def test_a_taint_that_the_pod_does_not_tolerate_keeps_it_from_every_node(self, lint, deployment):
-        pools = pool("g5.xlarge", taints="taints: [{key: nvidia.com/gpu, effect: NoSchedule}]")
+        pools = pool("g5.xlarge", taints="taints: [{key: team, effect: NoSchedule}]")
         (finding,) = found(lint("-o", "json", d=deployment(), pools=pools), "POD105")
         assert (finding["confidence"], finding["because"][0]["message"]) == ("likely", "placement.taint")
+
+    def test_the_usual_taint_of_gpus_is_tolerated_by_admission(self, lint, deployment):
+        pools = pool("g5.xlarge", taints="taints: [{key: nvidia.com/gpu, effect: NoSchedule}]")
+        assert found(lint("-o", "json", d=deployment(), pools=pools), "POD105") == []
 
 
 def applied(text, replacements):

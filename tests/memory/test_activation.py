@@ -58,6 +58,30 @@ def test_ranks_share_the_feed_forward_layer_but_not_the_hidden_state():
     assert forward(model(), config(tensor_parallel_size=4)).size == 2 * 2048 * (3 * 14336 // 4 + 3 * 4096)
 
 
+QWEN = {"model_type": "qwen2", "hidden_size": 5120, "intermediate_size": 13824, "vocab_size": 152064}
+
+
+@pytest.mark.parametrize(
+    ("version", "ranks", "rows", "printed"),
+    # Qwen2.5-14B over 32,768 tokens printed 3.79 and 2.84 GiB (github.com/daxdelvira/distributed_agent_gc, vllm.log)
+    [("0.7.2", 1, 4, 3.79), ("0.7.2", 2, 5, 2.84), ("0.6.4", 2, 4, None)],
+)
+def test_without_compilation_a_tensor_lives_as_long_as_its_name(version, ranks, rows, printed):
+    batch = {"max_num_batched_tokens": 32768, "tensor_parallel_size": ranks}
+    size = forward(model(**QWEN), config(version, {"VLLM_USE_V1": "0"}, **batch)).size
+    assert size == 2 * 32768 * (3 * 13824 // ranks + rows * 5120)
+    assert printed is None or size / 2**30 == pytest.approx(printed, abs=0.015)
+
+
+def test_eager_mode_keeps_names_in_v1_too():
+    # 2 x 8192 x (3 x 8960 + 4 x 1536): 0.50 GiB, as 0.28 printed for Qwen2.5-1.5B
+    small = model(model_type="qwen2", hidden_size=1536, intermediate_size=8960)
+    eager, compiled = (
+        forward(small, config("0.28.0", max_num_batched_tokens=8192, enforce_eager=flag)).size for flag in (True, False)
+    )
+    assert (eager, compiled) == (2 * 8192 * (3 * 8960 + 4 * 1536), 2 * 8192 * (3 * 8960 + 3 * 1536))
+
+
 def test_layers_of_different_widths_count_with_the_widest():
     assert forward(model(intermediate_size=[16384, 8192]), config()).size == 2 * 2048 * (3 * 16384 + 3 * 4096)
 

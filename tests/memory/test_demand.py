@@ -107,8 +107,38 @@ def test_weights_on_the_host_are_not_on_the_gpu(gib):
     assert without.weights.value - offloaded.weights.value == gib * GIB
 
 
-def test_no_more_can_be_offloaded_than_there_is():
-    assert of("0.20.2", cpu_offload_gb=1000)[0].weights.value == 0
+def test_only_decoder_layers_can_be_offloaded():
+    # what stays: embedding and output projection of 128,256 x 4096, the last norm, 131,072 rotary rows of 128
+    stays = 2 * (2 * 128256 * 4096 + 4096 + 131072 * 128)
+    (offloaded,) = of("0.8.5", cpu_offload_gb=30)
+    assert offloaded.weights.value == pytest.approx(stays, rel=1e-3)
+    # 0.8.5.post1 printed it (github.com/shinrin2/vllm-kvcache, vllm-serve.log)
+    assert offloaded.weights.value / GIB == pytest.approx(1.9884, rel=1e-3)
+
+
+LORA = {"enable_lora": True, "max_lora_rank": 32}
+# of one layer for each unit of rank: A of q, k, v, o, gate, up (4096 each) and down (14336), and the widths of B
+SLOTS = 2 * 32 * 32 * (6 * 4096 + 14336 + 4096 + 2 * 1024 + 4096 + 2 * 14336 + 4096)
+# embedding and output projection have slots too
+ENDS = 2 * 2 * 32 * (4096 + 128256)
+
+
+@pytest.mark.parametrize(("version", "held"), [("0.7.3", 0), ("0.8.5", SLOTS + ENDS)])
+def test_v0_counts_lora_slots_as_weights_since_0_8(version, held):
+    v0 = {"VLLM_USE_V1": "0"}
+    without, with_ = (
+        demands(LLAMA, config(version, v0, **given), CATALOGUE.gpu("H100"))[0].weights.value for given in ({}, LORA)
+    )
+    assert with_ - without == pytest.approx(held, rel=0.01)
+
+
+@pytest.mark.parametrize("tokens", [2048, 8192])
+def test_a_class_with_images_keeps_embeddings_for_each_layer_of_a_batch(tokens):
+    gemma = resolve("google/gemma-4-E4B-it", CATALOGUE).checkpoint
+    (small,), (large,) = (of("0.22.1", gemma, max_num_batched_tokens=count) for count in (1024, tokens))
+    # 42 layers of 256 values of 2 bytes, to a segment of 2 MiB
+    grown = large.weights.value - small.weights.value
+    assert grown == pytest.approx((tokens - 1024) * 42 * 256 * 2, abs=2 * 2**20)
 
 
 @pytest.mark.parametrize(

@@ -93,8 +93,24 @@ def test_every_card_that_the_pools_allow_is_judged_and_those_that_fail_come_firs
     assert result["placement"]["cards"][0]["outcome"] == "crashes"
 
 
-def test_a_pool_that_gives_no_node_is_named_with_the_reason(diagnosed):
-    result = diagnosed(*KARPENTER, place="")
+def test_a_pool_that_gives_no_node_is_named_with_the_reason(diagnosed, tmp_path):
+    pool = (MANIFESTS / "40-karpenter-gpu-nodepool.yaml").read_text(encoding="utf-8")
+    (tmp_path / "pool.yaml").write_text(pool.replace("nvidia.com/gpu, value", "team, value"), encoding="utf-8")
+    result = diagnosed("--nodepool", str(tmp_path / "pool.yaml"), place="")
+    (closed,) = result["placement"]["closed"]
+    assert (closed["node_pool"], closed["because"]["message"]) == ("gpu", "placement.taint")
+
+
+def test_the_usual_taint_of_gpus_is_tolerated_by_who_asks_for_gpus(diagnosed):
+    """EKS writes that toleration itself: the admission plugin ExtendedResourceToleration."""
+    assert diagnosed(*KARPENTER, place="")["placement"]["closed"] == []
+
+
+def test_a_cluster_without_that_plugin_says_so_in_its_events(diagnosed, tmp_path):
+    said = "did not tolerate taint (taint=nvidia.com/gpu=true:NoSchedule)"
+    row = f"2m  Warning  FailedScheduling  pod/vllm-6d9f7-x2k4q  {said}"
+    (tmp_path / "events.txt").write_text(f"LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\n{row}\n", encoding="utf-8")
+    result = diagnosed(*KARPENTER, "--events", str(tmp_path / "events.txt"), place="")
     (closed,) = result["placement"]["closed"]
     assert (closed["node_pool"], closed["because"]["message"]) == ("gpu", "placement.taint")
 

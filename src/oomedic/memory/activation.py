@@ -26,6 +26,8 @@ _GATED_TOWERS: Final = frozenset(("qwen2_5_vl", "pixtral"))
 """Towers whose MLP has a gate."""
 _UNROTATED_TOWERS: Final = frozenset(("clip_vision_model", "siglip_vision_model", "intern_vit_6b", "idefics3_vision"))
 """Towers with learned positions, which need not copy queries and keys to rotate them."""
+_REBINDING: Final = frozenset(("llama", "mistral", "bamba"))
+"""Model types whose MLP calls each of its tensors x (vllm/model_executor/models/llama.py LlamaMLP.forward)."""
 _MLA_CONTEXT: Final = 65536
 """Tokens of context that an MLA prefill workspace holds at most (VLLM's chunked prefill workspace)."""
 
@@ -87,10 +89,24 @@ def forward(checkpoint: Checkpoint, config: EngineConfig) -> Peak:
     text, tokens, ranks = checkpoint.text, config.integer("max_num_batched_tokens"), config.tensor_parallel_size
     hidden = number(text, "hidden_size", "d_model", "n_embd", default=4096)
     width = _widest(text, 4 * hidden)
-    dense = _ELEMENT * tokens * (3 * width // ranks + 3 * hidden)
+    dense = _ELEMENT * tokens * (3 * width // ranks + _hidden_rows(text, config) * hidden)
     size = max(dense if not checkpoint.experts else 0, _experts(checkpoint, config, hidden))
     size += _latent_context(text, config)
     return Peak("forward", size, size // 4, round(size * 1.6))
+
+
+def _hidden_rows(text: Config, config: EngineConfig) -> int:
+    """Return how many values of hidden_size a dense layer holds for each token beside its MLP's.
+
+    Without torch.compile a tensor lives as long as Python has a name for it: the input of the layer, the residual and
+    the MLP's input stand beside both intermediate tensors while the output, and where ranks add theirs up its sum, are
+    made (qwen2.py Qwen2MLP.forward; cuda_communicator.py all_reduce). LlamaMLP gives its names away before that.
+    """
+    compiled = config.generation != "V0" and not config.flag("enforce_eager")
+    if compiled or str(text.get("model_type")) in _REBINDING:
+        return 3
+    copies = config.tensor_parallel_size > 1 and config.rules.counted.get("all_reduce_copies")
+    return 5 if copies else 4
 
 
 def _widest(text: Config, usual: int) -> int:

@@ -20,7 +20,7 @@ from oomedic.memory.encoder_items import drops_towers
 from oomedic.memory.graphs import graph_memory
 from oomedic.memory.kv_plan import Layout, PlanRules, layout
 from oomedic.memory.loaded import beside_weights
-from oomedic.memory.weights import Stage, encoder_weights, stage_weights, stages
+from oomedic.memory.weights import Stage, encoder_weights, layer_weights, stage_weights, stages
 from oomedic.models.architectures import Layer, Stack, stack_of
 from oomedic.models.cache_layers import Attention, CacheLayer, CrossAttention, State
 from oomedic.models.checkpoint import Checkpoint
@@ -228,7 +228,7 @@ def weights(
     figure = _with_band(found.allocated + beside, f"{checkpoint.where}:{checkpoint.id}")
     if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
         figure = figure.plus(_tower(checkpoint, config, scheme.element_bytes))
-    return _offloaded(figure, config)
+    return _offloaded(figure, config, layer_weights(stack, scheme, stage).parameters)
 
 
 def _encoder(
@@ -268,12 +268,16 @@ def _estimated(checkpoint: Checkpoint, config: EngineConfig) -> Figure | None:
     share = checkpoint.estimate // ranks
     margin = round(share * _ESTIMATE_BAND)
     figure = between(share - margin, share, share + 2 * margin, "catalogued", f"{checkpoint.where}:{checkpoint.id}")
-    return _offloaded(figure, config)
+    return _offloaded(figure, config, figure.value)
 
 
-def _offloaded(figure: Figure, config: EngineConfig) -> Figure:
-    offload = round(config.number("cpu_offload_gb") * GIB)
-    return figure.minus(exactly(min(offload, figure.value), "computed", "cpu_offload_gb")) if offload else figure
+def _offloaded(figure: Figure, config: EngineConfig, movable: Bytes) -> Figure:
+    """Return what stays on the GPU: parameters of decoder layers alone can move to the host.
+
+    vllm/model_executor/models/utils.py make_layers; embeddings, output projection, norms and rotary tables stay.
+    """
+    offload = min(round(config.number("cpu_offload_gb") * GIB), movable, figure.value)
+    return figure.minus(exactly(offload, "computed", "cpu_offload_gb")) if offload else figure
 
 
 def _of_peak(peak: Peak | None) -> Figure | None:

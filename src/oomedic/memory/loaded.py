@@ -24,16 +24,18 @@ _DEFAULT_RANK: Final = 16
 def beside_weights(checkpoint: Checkpoint, config: EngineConfig, stack: Stack, scheme: Scheme, stage: Stage) -> Bytes:
     """Return the bytes on one rank of a stage."""
     held = _lora_slots(config, stack, stage) + _latent_copies(checkpoint, config, scheme, stage)
-    return held + (_deepstack(checkpoint, config, scheme) if stage.is_first else 0)
+    if not stage.is_first:
+        return held
+    return held + _deepstack(checkpoint, config, scheme) + _layer_inputs(checkpoint, config, scheme)
 
 
 def _lora_slots(config: EngineConfig, stack: Stack, stage: Stage) -> Bytes:
     """Return what max_loras adapters of max_lora_rank take (vllm/lora/layers): A and B beside each matrix.
 
-    A of a fused matrix is kept once for each part. Slots are zeroed tensors that exist without any adapter. V0 made
-    them after it had measured its weights (vllm/worker/model_runner.py load_model) and counted them nowhere.
+    A of a fused matrix is kept once for each part. Slots are zeroed tensors that exist without any adapter. V0 before
+    0.8 made them after it had measured its weights (vllm/worker/model_runner.py load_model).
     """
-    if not config.flag("enable_lora") or config.generation == "V0":
+    if not config.flag("enable_lora") or not config.rules.weights.get("lora_counted"):
         return 0
     slots = max(1, config.integer("max_loras"))
     width = (config.integer("max_lora_rank") or _DEFAULT_RANK) * slots * _LORA_DTYPE_BYTES
@@ -109,3 +111,15 @@ def _deepstack(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> 
     levels = len(indexes) if isinstance(indexes, list | tuple) else 0
     row = number(checkpoint.text, "hidden_size", default=0) * scheme.element_bytes
     return counted((config.integer("max_num_batched_tokens") * row,) * levels)
+
+
+def _layer_inputs(checkpoint: Checkpoint, config: EngineConfig, scheme: Scheme) -> Bytes:
+    """Return the buffer of per-layer embeddings that a class which takes images keeps for a batch.
+
+    A row of hidden_size_per_layer_input for each token and each layer (gemma3n_mm.py, gemma4_mm.py).
+    """
+    row = number(checkpoint.text, "hidden_size_per_layer_input", default=0) * scheme.element_bytes
+    if not checkpoint.is_multimodal or not row or not config.rules.weights.get("layer_inputs_kept"):
+        return 0
+    layers = number(checkpoint.text, "num_hidden_layers", default=0)
+    return counted((config.integer("max_num_batched_tokens") * layers * row,))

@@ -103,6 +103,12 @@ def encoder_weights(stack: Stack, scheme: Scheme, *, whole_segments: bool = Fals
     return stage_weights(only, scheme, Stage(0, 0, is_first=True, is_last=False), whole_segments=whole_segments)
 
 
+def layer_weights(stack: Stack, scheme: Scheme, stage: Stage) -> Weights:
+    """Return the part of a stage that belongs to its decoder layers."""
+    only = stack._replace(first=(), last=(), everywhere=(), encoder=None, draft=None)
+    return stage_weights(only, scheme, stage._replace(is_first=False, is_last=False))
+
+
 def module_sizes(module: Module, kind: Kind | None, element_bytes: int) -> Sizes:
     """Return the bytes of each tensor of a module that is stored in a ``kind``, None: as it is."""
     if isinstance(module, Linear):

@@ -22,13 +22,24 @@ class Needs(NamedTuple):
         return any("/instance-" in requirement.key for term in self.terms for requirement in term)
 
 
-def needs_of(workload: Workload) -> Needs:
-    """Return the needs of one engine's pod; what its other containers ask for is not counted."""
+def needs_of(workload: Workload, *, admitted: bool = True) -> Needs:
+    """Return the needs of one engine's pod; what its other containers ask for is not counted.
+
+    A pod tolerates taints that are named after the devices that it asks for, though nobody wrote so: the admission
+    plugin ExtendedResourceToleration (k8s.io/kubernetes plugin/pkg/admission/extendedresourcetoleration) is on in EKS
+    since 1.19, in GKE and in AKS. Not ``admitted`` where it was seen to be off.
+    """
     selector = exactly(workload.node_selector or {})
     return Needs(
         workload.gpus_per_pod or 1,
         workload.cpu_request.bytes if workload.cpu_request else None,
         workload.host_memory_request.bytes if workload.host_memory_request else None,
         tuple((*selector, *term) for term in workload.node_terms) or (selector,),
-        workload.tolerations,
+        (*workload.tolerations, *(_by_admission(workload.gpu_resource) if admitted else ())),
     )
+
+
+def _by_admission(resource: str | None) -> tuple[Mapping[str, str], ...]:
+    if resource is None or "/" not in resource:
+        return ()
+    return ({"key": resource, "operator": "Exists", "effect": "NoSchedule"},)

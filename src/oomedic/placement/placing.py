@@ -10,6 +10,7 @@ from oomedic.memory.assessment import Assessment
 from oomedic.placement.landing import Closed, landings
 from oomedic.placement.needs import needs_of
 from oomedic.placement.node_pool import NodePool, read_node_pools
+from oomedic.placement.unplaced import read_unplaced
 from oomedic.placement.verdict import CardVerdict, verdicts
 from oomedic.question import Manifest
 
@@ -32,7 +33,8 @@ def placement_of(evidence: Evidence, manifests: Sequence[Manifest], instances: S
     workload = evidence.workload
     if workload is None or workload.gpu_resource not in {None, _GPU}:
         return None
-    found = landings(needs_of(workload), pools_among(manifests), instances)
+    needs = needs_of(workload, admitted=not _kept_from_its_devices(evidence))
+    found = landings(needs, pools_among(manifests), instances)
     if not found.open and not found.closed:
         return None
     return Placement(verdicts(found.open, lambda gpu: _on(evidence, gpu)), found.closed)
@@ -50,6 +52,12 @@ def pools_among(manifests: Sequence[Manifest]) -> tuple[NodePool, ...]:
         if "NodePool" in manifest.text
         for pool in read_node_pools(manifest.text, manifest.path)
     )
+
+
+def _kept_from_its_devices(evidence: Evidence) -> bool:
+    """Tell whether an event says that the pod does not tolerate the usual taint of the GPUs that it asks for."""
+    reasons = (each for event in evidence.all("pod_unschedulable") for each in read_unplaced(event.quote))
+    return any(each.kind == "taint" and str(each.details.get("taint", "")).startswith(_GPU) for each in reasons)
 
 
 def _on(evidence: Evidence, gpu: Gpu) -> Assessment | None:
