@@ -20,7 +20,7 @@ def glm4v(config: Config, vision: Config, shard: Shard) -> Tower:
 
 
 def glm_ocr(config: Config, vision: Config, shard: Shard) -> Tower:
-    """Return the tower of GLM-OCR: no table of positions, queries and keys have norms, the merger is the text's width."""
+    """Return the tower of GLM-OCR: no positions, norms of queries and keys, a merger of the text's width."""
     width = need(vision, "hidden_size")
     shape = _shape(vision, need(vision, "intermediate_size"), bias=True)
     head_norms = norm_pair(width // shape.heads, bias=False) * 2
