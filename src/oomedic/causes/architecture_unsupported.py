@@ -59,7 +59,7 @@ from oomedic.finding import Finding
 from oomedic.logs.fields import line_of, text
 from oomedic.logs.signatures import Event
 from oomedic.symptoms.exhaustion import exhaustion
-from oomedic.symptoms.failures import start_failure
+from oomedic.symptoms.failures import missing_key, start_failure
 from oomedic.symptoms.refusals import says, worded
 
 _PRINTED = (
@@ -68,13 +68,14 @@ _PRINTED = (
 )
 _FALLBACK = "transformers_backend"
 _UNINSPECTED = "architecture_uninspected"
+_TABLE = "config_class_frame"
 _WORDS = ("gguf", "architecture", "does not support this model", "is not supported for this model")
 
 
 @cause(
     "CFG107",
     "architecture-unsupported",
-    reads=(*_PRINTED, _FALLBACK, _UNINSPECTED, "value_error", "python_error"),
+    reads=(*_PRINTED, _FALLBACK, _UNINSPECTED, _TABLE, "value_error", "python_error"),
     helps=("FIX501", "FIX202", "FIX204", "FIX407"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX301", "FIX201"),
     narrows=("CFG111", "VER102"),
@@ -90,6 +91,10 @@ def match(evidence: Evidence) -> Finding | None:
     event = worded(evidence, *_WORDS)
     if event is not None:
         said = claim("CFG107.other", line_of(event), text=says(event))
+        return Finding("CFG107", "architecture-unsupported", "likely", (said,), event.line, "config_validation")
+    event = missing_key(evidence, _TABLE)
+    if event is not None:
+        said = claim("CFG107.transformers", line_of(event), model_type=(text(event, "message") or "").strip("'\""))
         return Finding("CFG107", "architecture-unsupported", "likely", (said,), event.line, "config_validation")
     return _fallback(evidence)
 
@@ -133,8 +138,6 @@ def _said(event: Event) -> Claim:
         return claim("CFG107.gguf", where, architecture=architecture)
     if event.signature == "pipeline_parallel_unsupported":
         return claim("CFG107.pipeline", where)
-    return (
-        claim("CFG107.class", where, architecture=architecture)
-        if architecture
-        else claim("CFG107.class-unknown", where)
-    )
+    if architecture:
+        return claim("CFG107.class", where, architecture=architecture)
+    return claim("CFG107.class-unknown", where)

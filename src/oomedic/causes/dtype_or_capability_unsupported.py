@@ -57,6 +57,7 @@ flash-only: A feature that is switched on works with FlashAttention only, which 
 attention: The GPU, or this version's attention kernel, cannot do what this format needs.
 choice: {argument} {value} is not a format that this version knows.
 other: The engine refuses the format: {text}.
+card: This release of vLLM does not run on this GPU at all: {text}.
 """
 
 from oomedic.cause import cause
@@ -82,6 +83,7 @@ _PRINTED = {
     "flash_attention_required": "CFG104.flash-only",
     "attention_dtype_mismatch": "CFG104.attention",
 }
+_CARDS = "GPUs with compute capability below"
 _WORDS = ("dtype", "compute capability", "bfloat16", "float16", "fp8", " sm_", "ampere", "hopper", "blackwell")
 
 
@@ -108,7 +110,10 @@ def match(evidence: Evidence) -> Finding | None:
         said = claim("CFG104.choice", line_of(refusal.event), argument=refusal.argument, value=refusal.value)
         return _refused(said, refusal.event)
     event = worded(evidence, *_WORDS)
-    return None if event is None else _refused(claim("CFG104.other", line_of(event), text=says(event)), event)
+    if event is None:
+        return None
+    message = "CFG104.card" if says(event).startswith(_CARDS) else "CFG104.other"
+    return _refused(claim(message, line_of(event), text=says(event)), event)
 
 
 def _refused(said: Claim, event: Event) -> Finding:

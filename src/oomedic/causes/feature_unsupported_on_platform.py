@@ -42,6 +42,7 @@ Says
 class: {name} of this platform lacks what the engine asks for: a feature that is switched on does not exist here in this release.
 other: A feature does not exist here: {text}.
 platform: The engine runs on the platform {platform}.
+uva: The model runner of this release needs host memory that is pinned and that the GPU can address; it is switched off here, as it is on WSL2 unless asked for.
 """
 
 from oomedic.cause import cause
@@ -72,13 +73,16 @@ _WORDS = (
 @cause(
     "CFG119",
     "feature-unsupported-on-platform",
-    reads=("backend_incomplete", "value_error", "python_error"),
-    helps=("FIX501", "FIX504", "FIX202"),
+    reads=("backend_incomplete", "uva_missing", "value_error", "python_error"),
+    helps=("FIX409", "FIX501", "FIX504", "FIX202"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX301"),
     narrows=("CFG104", "CFG111", "VER102"),
 )
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a class that lacks something, or what the engine says about its platform."""
+    event = failure(evidence, "uva_missing")
+    if event is not None:
+        return _finding(evidence, event.line, claim("CFG119.uva", line_of(event)))
     event = failure(evidence, "backend_incomplete")
     if event is not None:
         said = claim("CFG119.class", line_of(event), name=text(event, "class") or text(event, "abstract"))

@@ -39,11 +39,11 @@ A failed probe also ends in SIGKILL:
 What helps, in order, and why
 -----------------------------
 A higher memory limit (and request) of the container, on a node that has it. Less in host memory: no offloading, a smaller
-swap space or host cache.
+swap space or host cache. Where host and GPU share one memory (GB10, Jetson), a lower gpu_memory_utilization as well.
 
 What makes it worse
 -------------------
-cpu_offload_gb and swap_space, both meant against GPU errors. No GPU setting plays a part.
+cpu_offload_gb and swap_space, both meant against GPU errors. Where the host has memory of its own, no GPU setting plays a part.
 
 Since
 -----
@@ -87,8 +87,8 @@ _RAY = "ray_worker_vanished"
         "engine_core_initialization_failed",
         "engine_dead",
     ),
-    helps=("FIX402", "FIX115", "FIX303"),
-    useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX112"),
+    helps=("FIX402", "FIX115", "FIX103"),
+    useless=("FIX101", "FIX102", "FIX104", "FIX105", "FIX107", "FIX108", "FIX112"),
     worsens=("FIX111", "FIX113"),
 )
 def match(evidence: Evidence) -> Finding | None:

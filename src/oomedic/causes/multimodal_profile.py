@@ -46,14 +46,15 @@ summary: The profile run of the encoder (images, video or audio) ran out of memo
 forecast: By our arithmetic the profile run of the encoder (images, video or audio) does not fit beside the weights: it lacks {missing:gib}.
 asked: It asked for {tried:gib} at once when {free:gib} were free.
 unnamed: The size of that single allocation points to an encoder; no traceback names it.
+warned: The engine warned that the largest inputs that are allowed come to {tokens} tokens, where a sequence holds {length}: the encoder runs over all of them.
 """
 
 from oomedic.cause import cause
-from oomedic.claim import claim
+from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
-from oomedic.logs.fields import line_of
-from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_encoder
+from oomedic.logs.fields import count, line_of
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_encoder, touches_sampler
 from oomedic.symptoms.forecast import forecast
 from oomedic.units import GIB
 
@@ -77,7 +78,8 @@ def match(evidence: Evidence) -> Finding | None:
     if found.phase not in {"profile_run", None}:
         return None
     named = touches_encoder(evidence, found.event)
-    if not named and not _looks_like_an_encoder(evidence):
+    warned = _warned(evidence, found)
+    if not named and not warned and not _looks_like_an_encoder(evidence):
         return None
     claims = [claim("OOM302.summary", line_of(found.event))]
     message = found.message
@@ -85,7 +87,7 @@ def match(evidence: Evidence) -> Finding | None:
         figures = {"tried": message.tried.value, "free": message.free.value}
         claims.append(claim("OOM302.asked", line_of(found.event), **figures))
     if not named:
-        claims.append(claim("OOM302.unnamed"))
+        claims += warned or [claim("OOM302.unnamed")]
     confidence: Confidence = "certain" if named else "likely"
     return Finding(*_NAME, confidence, tuple(claims), found.event.line, "profile_run")
 
@@ -97,3 +99,12 @@ def _looks_like_an_encoder(evidence: Evidence) -> bool:
     if tried is None or evidence.checkpoint is None or not evidence.checkpoint.is_multimodal:
         return False
     return tried.value >= GIB
+
+
+def _warned(evidence: Evidence, found: Exhaustion) -> list[Claim]:
+    """Say what the engine warned of before a profile run whose traceback names neither encoder nor sampler."""
+    warning = evidence.first("multimodal_profile_too_short")
+    if warning is None or found.phase != "profile_run" or touches_sampler(evidence, found.event):
+        return []
+    tokens, length = count(warning, "multimodal_tokens"), count(warning, "sequence_length")
+    return [claim("OOM302.warned", line_of(warning), tokens=tokens, length=length)]

@@ -44,6 +44,7 @@ Says
 ----
 summary: While serving, one step asked for {tried:gib} at once when {free:gib} were free.
 why: The start-up test measures dummy requests only; this batch needed more, and the KV cache had taken the rest.
+logprobs: A request asked for the log probabilities of its prompt: scores over the whole vocabulary, in 32 bits for each of its tokens. The start-up test measures none.
 """
 
 from oomedic.cause import cause
@@ -51,7 +52,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of
-from oomedic.symptoms.exhaustion import EXHAUSTION, shortage
+from oomedic.symptoms.exhaustion import EXHAUSTION, shortage, touches_logprobs
 from oomedic.symptoms.serving import exhaustion_while_serving
 from oomedic.units import GIB
 
@@ -68,6 +69,9 @@ from oomedic.units import GIB
 def match(evidence: Evidence) -> Finding | None:
     """Recognise a large allocation that failed in a running server."""
     found = exhaustion_while_serving(evidence)
+    if found is not None and touches_logprobs(evidence, found.event):
+        said = (claim("OOM601.logprobs", line_of(found.event)),)
+        return Finding("OOM601", "runtime-activation-spike", "certain", said, found.event.line, "runtime")
     message = found.message if found else None
     if found is None or message is None or message.tried is None or message.free is None:
         return None

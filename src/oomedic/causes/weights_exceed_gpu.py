@@ -54,7 +54,7 @@ from oomedic.claim import claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Confidence, Finding
 from oomedic.logs.fields import line_of
-from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion, touches_repacking
 from oomedic.symptoms.fitting import weights_claims, weights_exceed
 from oomedic.symptoms.forecast import confidence_of
 
@@ -73,7 +73,7 @@ def match(evidence: Evidence) -> Finding | None:
     if found is None:
         return _computed(evidence) if too_large and not evidence.events else None
     loading = found.phase == "weights_load" or evidence.first("weights_out_of_memory") is not None
-    if not loading or too_large is False:
+    if not loading or too_large is False or (too_large is None and touches_repacking(evidence, found.event)):
         return None
     claims = [claim("OOM201.summary", line_of(found.event))]
     message = found.message

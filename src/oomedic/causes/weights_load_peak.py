@@ -42,6 +42,7 @@ All releases; online fp8 streams since about 0.16.
 Says
 ----
 summary: The weights would fit once loaded, but loading them needs more than there is.
+repacking: The weights were loaded and being repacked or quantised, for which each needs a copy: that copy did not fit.
 sizes: Loaded, the weights take {weights:gib} per GPU of {total:gib}; {allocated:gib} were allocated when the engine asked for more.
 fragments: {unallocated:gib} were reserved by PyTorch but unallocated: memory in pieces too small to use.
 """
@@ -51,7 +52,7 @@ from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import line_of
-from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion
+from oomedic.symptoms.exhaustion import EXHAUSTION, Exhaustion, exhaustion, touches_repacking
 from oomedic.symptoms.fitting import weights_exceed
 from oomedic.units import GIB
 
@@ -64,14 +65,18 @@ from oomedic.units import GIB
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX106", "FIX107", "FIX108"),
 )
 def match(evidence: Evidence) -> Finding | None:
-    """Recognise memory that ran out while loading weights that are known to fit."""
+    """Recognise memory that ran out while loading weights that are known to fit, or that were being repacked."""
     found = exhaustion(evidence)
-    if found is None or found.phase != "weights_load" or weights_exceed(evidence) is not False:
+    if found is None or found.phase != "weights_load":
+        return None
+    too_large = weights_exceed(evidence)
+    if too_large or (too_large is None and not touches_repacking(evidence, found.event)):
         return None
     others = found.message.others if found.message else None
     if others is not None and others.value >= GIB:
         return None
-    summary = claim("OOM203.summary", line_of(found.event))
+    message = "OOM203.repacking" if too_large is None else "OOM203.summary"
+    summary = claim(message, line_of(found.event))
     return Finding(
         "OOM203", "weights-load-peak", "likely", (summary, *_sizes(evidence, found)), found.event.line, "weights_load"
     )

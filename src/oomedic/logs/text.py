@@ -35,9 +35,9 @@ _NESTED: Final = 3
 
 _ESCAPES: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\^_])"
-    r"|(?<!u001b)\[(?:\d{1,3};){0,4}\d{1,3}m"
+    r"|(?:#033|\^\[|ESC)?(?<!u001b)\[(?:\d{1,3};){0,4}\d{1,3}m"
 )
-_COLOURED: Final = ("\x1b", "[0m", "[0;", "[1;", "[36m")  # without the escape where a web page swallowed it
+_COLOURED: Final = ("\x1b", "[0m", "[0;", "[1;", "[36m")  # written out (rsyslog, cat -v), or swallowed by a web page
 _LEVEL: Final = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)"
 _HEADER: Final = re.compile(
     _LEVEL + r" {1,4}(?:\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? )?\[?[\w./-]{1,160}:\d{1,6}\] ?"  # vLLM's own

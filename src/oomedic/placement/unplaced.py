@@ -187,7 +187,13 @@ _RULES: Final[tuple[tuple[Kind, tuple[str, ...]], ...]] = (
             r"didn't find available persistent volumes",
         ),
     ),
-    ("no-free-gpu", (r"Insufficient (?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",)),
+    (
+        "no-free-gpu",
+        (
+            r"Insufficient (?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",
+            r"didn't have enough resources: [^.]{0,80}\b(?P<resource>GPUs)\b",  # KAI
+        ),
+    ),
     ("host-resources", (r"Insufficient (?P<resource>cpu|memory|ephemeral-storage|pods)\b",)),
 )
 """Patterns by reason, the one that names more first."""

@@ -25,6 +25,7 @@ step-folders: Set HOME, HF_HOME and VLLM_CACHE_ROOT to a folder that the contain
 step-volume: `kubectl describe pod` names the volume: its claim must exist, be bound, and be free of other nodes (ReadWriteOnce); a hostPath or NFS path must exist.
 step-words: Write the words of the command as items of their own (command: [vllm, serve, MODEL]), or start a shell that divides them (command: [/bin/sh, -c], the text in args).
 step-ready: Raise VLLM_ENGINE_READY_TIMEOUT_S (seconds) above the longest start, and let the startup probe allow as much; faster storage for the weights shortens it.
+step-pinned: Set VLLM_WSL2_ENABLE_PIN_MEMORY=1, which lets the engine pin host memory on WSL2.
 step-space: Lower VLLM_CPU_KVCACHE_SPACE (GiB of host memory for each rank) below what the host has free.
 """
 
@@ -43,6 +44,7 @@ _OF_MESSAGES = {
     "POD103.volume": "step-volume",
     "POD101.ready": "step-ready",
     "POD104.one-word": "step-words",
+    "CFG119.uva": "step-pinned",
 }
 _OF_VARIABLES = frozenset({"integer_unreadable", "variable_invalid"})
 
@@ -55,7 +57,8 @@ def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Ite
         change = Change("env.VLLM_PORT", None, None, "FIX409")
     if finding.code == "HOST105" and evidence.first("cpu_kv_cache_unavailable") is None:
         return
-    if finding.code in {"POD101", "POD104"} and not finding.says("POD101.ready", "POD104.one-word"):
+    told = finding.says("POD101.ready", "POD104.one-word", "CFG119.uva")
+    if finding.code in {"POD101", "POD104", "CFG119"} and not told:
         return
     yield Proposal((change,), claim("FIX409.cost"), step=_step(evidence, finding))
 

@@ -27,7 +27,9 @@ from oomedic.remedy import Catalogued, Change, Proposal, remedy
 
 
 @remedy("FIX405", "free-the-gpu", safety="manual")
-def propose(_evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+def propose(_evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Ask for the neighbour to go."""
+    if finding.says("GPU103.ecc", "GPU103.xid", "GPU103.lost"):
+        return  # the card itself is at fault
     change = Change("manual", None, None, "FIX405")
     yield Proposal((change,), claim("FIX405.cost"), step=claim("FIX405.step"))

@@ -28,10 +28,11 @@ from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 
 
 @remedy("FIX110", "limit-multimodal-inputs", safety="trade-off")
-def propose(evidence: Evidence, _finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
+def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Name one image and no video, then none at all, where the model has an encoder and more is allowed."""
     limits = evidence.setting("limit_mm_per_prompt")
     has_encoder = evidence.checkpoint is not None and evidence.checkpoint.is_multimodal
+    has_encoder = has_encoder or finding.code == "OOM302"  # the log itself shows one
     if not has_encoder and not limits and evidence.first("encoder_budget") is None:
         return
     for after, cost in (({"image": 1, "video": 0}, "FIX110.cost"), ({"image": 0, "video": 0}, "FIX110.cost-none")):

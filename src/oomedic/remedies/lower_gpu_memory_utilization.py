@@ -28,10 +28,12 @@ from oomedic.finding import Finding
 from oomedic.logs.fields import size
 from oomedic.remedy import Catalogued, Proposal, remedy, set_argument
 from oomedic.symptoms.exhaustion import exhaustion, shortage
+from oomedic.symptoms.free_memory import is_unified
 from oomedic.units import GIB, MIB
 
 _STEP = 0.01
 _AFTER_THE_POOL = frozenset({"kv_alloc", "graph_capture", "sampler_warmup", "runtime"})
+_SHORT_OF_HOST = ("driver_no_memory", "process_killed")
 _MARGIN = 256 * MIB
 _BLIND_STEP = 0.05
 _LEAST = 0.2
@@ -57,7 +59,9 @@ def _shares(evidence: Evidence, finding: Finding, current: float) -> Iterator[fl
     if free is not None and total is not None and finding.code in {"OOM101", "OOM102", "OOM103", "OOM105"}:
         yield from _steps(_down(free.low / total.high))
         return
-    if finding.code == "OOM105" and evidence.first("driver_no_memory") is not None:
+    if finding.code == "HOST101" and not is_unified(evidence):
+        return  # elsewhere the host's memory is its own
+    if finding.code == "HOST101" or (finding.code == "OOM105" and evidence.first(*_SHORT_OF_HOST) is not None):
         yield _down(current - _BLIND_STEP)
         return
     found = exhaustion(evidence)

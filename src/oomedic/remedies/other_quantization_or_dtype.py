@@ -38,7 +38,7 @@ _CACHE = frozenset({"fp8_kv_cache_unsupported", "attention_dtype_mismatch"})
 @remedy("FIX202", "other-quantization-or-dtype", safety="unsafe")
 def propose(evidence: Evidence, finding: Finding, _catalogue: Catalogued) -> Iterator[Proposal]:
     """Name the argument that stands in the way, as far as log or rules tell which; else ask for another checkpoint."""
-    if finding.says("CFG104.kernels", "CFG107.uninspected"):
+    if finding.says("CFG104.kernels", "CFG104.card", "CFG107.uninspected", "CFG119.uva"):
         return
     for values, cost, safety in (*_foreseen(finding), *_changes(evidence, finding)):
         proof = None if finding.line is None else f"log:{finding.line}"

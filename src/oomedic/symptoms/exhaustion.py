@@ -86,6 +86,16 @@ def touches_encoder(evidence: Evidence, event: Event) -> bool:
     return any(frame.signature == "encoder_frame" for frame in frames_of(event, evidence.events))
 
 
+def touches_logprobs(evidence: Evidence, event: Event) -> bool:
+    """Tell whether the log probabilities of a prompt were being computed."""
+    return any(frame.signature == "prompt_logprobs_frame" for frame in frames_of(event, evidence.events))
+
+
+def touches_repacking(evidence: Evidence, event: Event) -> bool:
+    """Tell whether weights that are loaded were repacked or quantised, which needs a copy of each."""
+    return any(frame.signature == "weights_processing_frame" for frame in frames_of(event, evidence.events))
+
+
 def touches_sampler(evidence: Evidence, event: Event) -> bool:
     """Tell whether vLLM's sampler asked for the memory: its own message, or a frame of it."""
     if event.signature == "warm_up_out_of_memory" or evidence.first("warm_up_out_of_memory"):

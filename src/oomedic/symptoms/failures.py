@@ -69,6 +69,14 @@ def outweighed(evidence: Evidence, event: Event, consequences: Iterable[str] = (
     return any(other.kind == "error" and other.signature not in passed_over for other in evidence.events)
 
 
+def missing_key(evidence: Evidence, frame: str) -> Event | None:
+    """Return the KeyError of a traceback that passes a frame, where the log ends before a sentence explains it."""
+    passed, error = evidence.first(frame), evidence.first("python_error")
+    if passed is None or error is None or error.line < passed.line or error.fields.get("exception") != "KeyError":
+        return None
+    return error
+
+
 def raised(evidence: Evidence, event: Event) -> bool:
     """Tell whether an error stands in a traceback of its process, not in a warning."""
     starts = [other.line for other in evidence.all("traceback_start") if other.rank == event.rank]

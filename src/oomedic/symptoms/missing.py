@@ -3,7 +3,7 @@
 from oomedic.claim import Claim, claim
 from oomedic.evidence import Evidence
 from oomedic.finding import Finding, Missing
-from oomedic.symptoms.exhaustion import EXHAUSTION
+from oomedic.symptoms.exhaustion import EXHAUSTION, exhaustion
 
 _NAMESPACE = "NAMESPACE"
 _POD = "POD"
@@ -14,7 +14,7 @@ def missing_evidence(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple
     wanted = []
     if not findings and (evidence.assessment is None or evidence.events):
         wanted.append("whole-log" if evidence.first(*EXHAUSTION) else "log")
-    elif findings and findings[0].confidence != "certain" and evidence.phase_reached() is None:
+    elif findings and findings[0].confidence != "certain" and not _shows_the_phase(evidence):
         wanted.append("whole-log")
     if evidence.gpu is None and evidence.known.total is None and evidence.setting("device") != "cpu":
         wanted.append("gpu")
@@ -25,6 +25,12 @@ def missing_evidence(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple
     if evidence.workload is None:
         wanted.append("manifest")
     return tuple(Missing(claim(f"missing.{name}"), _how(name, evidence)) for name in wanted)
+
+
+def _shows_the_phase(evidence: Evidence) -> bool:
+    """Tell whether marks, or the traceback of the allocation that failed, show where the engine was."""
+    found = exhaustion(evidence)
+    return evidence.phase_reached() is not None or (found is not None and found.proven)
 
 
 def _how(name: str, evidence: Evidence) -> Claim:
