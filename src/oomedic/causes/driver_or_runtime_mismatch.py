@@ -84,8 +84,10 @@ def match(evidence: Evidence) -> Finding | None:
     first = next(told, None)
     if first is None:
         return _without_platform(evidence)
-    if failure(evidence, first.signature) is None:
+    fatal = failure(evidence, first.signature)
+    if fatal is None:
         return None
+    first = fatal if _concerns(fatal) else first
     claims = (_said(first), *_unrequested(evidence, first), *_driver(evidence))
     certain = first.signature not in {"gpu_invisible", "library_missing"}
     return Finding(
