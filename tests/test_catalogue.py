@@ -148,6 +148,7 @@ def test_a_path_is_traced_to_the_one_model_it_is_named_after(path):
         ("/models/Qwen3.6-27B-AutoRound-INT4", "Qwen/Qwen3.6-27B", ("autoround", "int4")),
         ("neuralmagic/Qwen2-72B-Instruct-quantized.w8a16", "Qwen/Qwen2-72B-Instruct", ("quantized", "w8a16")),
         ("/data/Qwen3-235B-A22B-UD-Q4_K_XL.gguf", "Qwen/Qwen3-235B-A22B", ("ud", "q4_k_xl")),
+        ("unsloth/Qwen2.5-3B-Instruct-unsloth-bnb-4bit", "Qwen/Qwen2.5-3B-Instruct", ("unsloth", "bnb", "4bit")),
     ],
 )
 def test_a_quantised_copy_is_traced_to_the_model_it_was_made_from(name, stored, how):

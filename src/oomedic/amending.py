@@ -1,5 +1,6 @@
 """From manifests to the same manifests with a change that lets their engines start."""
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -86,7 +87,13 @@ def _again(result: Result, question: Question, files: Files, library: Library) -
     """Judge an engine anew, in files that hold the change of another one."""
     manifests = tuple(Manifest(path, text) for path, text in files.items())
     report = diagnose_crash(question._replace(manifests=manifests), library)
-    return next((each for each in report.results if each.subject.unit == result.subject.unit), result)
+    return next((each for each in report.results if _origin(each) == _origin(result)), result)
+
+
+def _origin(result: Result) -> tuple[object, ...]:
+    """Say what an engine was read from: several files may hold objects of one name."""
+    workload = result.workload
+    return () if workload is None else (workload.unit, workload.file, workload.place)
 
 
 def _amended(result: Result, files: Files, remedies: Sequence[str], table: ArgumentTable) -> tuple[Amended, Files]:
@@ -131,11 +138,16 @@ def _written(offer: Offer, workload: Workload, files: Files, table: ArgumentTabl
         InputError: ``edit-refused``.
     """
     if offer.moves:
-        made = {each.path: each.after for each in offer.moves[0].files}
+        made = {_beside(workload, each.path, files): each.after for each in offer.moves[0].files}
         return {**files, **made}
     if all(change.target in _BY_HAND for change in offer.changes):
         return files
     return edited_files(files, workload, offer.changes, table)
+
+
+def _beside(workload: Workload, path: str, files: Files) -> str:
+    """Put a file that is new where the engine's own is."""
+    return path if path in files else posixpath.join(posixpath.dirname(workload.file), path)
 
 
 def _remarks(workload: Workload, offer: Offer) -> Iterator[Claim]:

@@ -141,7 +141,7 @@ def _engines(source: Source) -> Iterator[Reading]:
     if any(_is_template(reading.workload) for reading in readings):
         text = source.file.text
         raise _template(text, source.file.path, text.find("{{"))
-    yield from _not_owned(readings)
+    yield from (reading.having(file=source.file.path) for reading in _not_owned(readings))
 
 
 def _read(found: KubeObject, source: Source) -> Iterator[Reading]:

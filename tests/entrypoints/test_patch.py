@@ -57,6 +57,31 @@ class TestTheChange:
         assert (again.status, again.out) == (0, "")
         assert again.err == "Deployment/chat#vllm: By our arithmetic it starts; nothing is to be changed.\n"
 
+    def test_of_two_objects_with_one_name_the_one_that_does_not_fit_is_changed(self, oomedic, manifest):
+        fits = deployment("--max-model-len=8192")
+        for well, ill in (("a.yaml", "b.yaml"), ("b.yaml", "a.yaml")):
+            paths = {manifest(fits, well), manifest(LONG, ill)}
+            ran = oomedic("patch", *sorted(paths), *ON_A10G)
+            assert ran.status == 0
+            assert [line for line in ran.out.splitlines() if line.startswith("+++")] == [
+                f"+++ b{manifest(LONG, ill)}"  # absolute: as seen from the root
+            ]
+            assert "+            - --max-model-len=29696" in ran.out
+
+    def test_a_new_file_is_put_beside_the_engines_own(self, oomedic, manifest, tmp_path, monkeypatch):
+        monkeypatch.chdir("/")
+        large = deployment(model="meta-llama/Llama-3.3-70B-Instruct")  # no setting makes it fit on an A10G
+        ran = oomedic("patch", manifest(large), "--in-place", *ON_A10G)
+        pool = tmp_path / "chat-gpu-nodepool.yaml"
+        assert ran.status == 0
+        assert "kind: NodePool" in pool.read_text(encoding="utf-8")
+        assert ran.err.endswith(f"{tmp_path / 'd.yaml'} was changed.\n{pool} is new.\n")
+
+    def test_two_objects_with_one_name_are_both_changed(self, oomedic, manifest):
+        shorter = LONG.replace("131072", "65536")
+        ran = oomedic("patch", manifest(LONG, "a.yaml"), manifest(shorter, "b.yaml"), *ON_A10G)
+        assert ran.out.count("+            - --max-model-len=29696") == 2
+
     def test_a_remedy_can_be_chosen_by_its_code_or_its_name(self, oomedic, manifest):
         for name in ("FIX102", "raise-gpu-memory-utilization"):
             ran = oomedic("patch", manifest(LONG), "--remedy", name, *ON_A10G)

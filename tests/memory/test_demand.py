@@ -190,3 +190,21 @@ def test_a_hybrid_of_0_27_holds_as_many_requests_as_it_printed():
     settings = config("0.27.1", tensor_parallel_size=2, max_model_len=65536)
     planned = plan(demand.cut, round(44.73 * GIB), request_of(settings, 65536), plan_rules(settings))
     assert (planned.blocks, planned.tokens, round(planned.max_concurrency, 2)) == (1869, 1407894, 21.48)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "given", "printed"),
+    [
+        # github.com/sostrowsk/dgx-spark-local-llm qwen36.log and qwen38-int4.log: the drafts are not quantised, and
+        # integers take linear attention too
+        ("RedHatAI/Qwen3.6-35B-A3B-NVFP4", "0.25.1", {"method": "mtp", "num_speculative_tokens": 3}, 23.45),
+        ("RedHatAI/Qwen3.8-27B-INT4", "0.25.1", {"method": "mtp", "num_speculative_tokens": 3}, 18.5),
+        ("zai-org/GLM-OCR", "0.17.1", None, 2.2),
+        ("microsoft/phi-1_5", "0.6.4", None, 2.6419),
+    ],
+)
+def test_weights_come_out_as_they_were_printed(name, version, given, printed):
+    model = resolve(name, CATALOGUE).checkpoint
+    settings = config(version, **({"speculative_config": given} if given else {}))
+    (demand,) = demands(model, settings, CATALOGUE.gpu("GB10"))
+    assert demand.weights.value / GIB == pytest.approx(printed, rel=0.006)

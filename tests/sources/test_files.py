@@ -22,6 +22,7 @@ from oomedic.sources.files import (
     read_manifest,
     write_atomically,
 )
+from oomedic.sources.manifests import read_each
 
 LINE = "ValueError: No available memory for the cache blocks.\n"
 
@@ -279,3 +280,37 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path):
     assert refusal(write_atomically, str(tmp_path / "lost/a.yaml"), "x")[0] == "file-unwritable"
+
+
+@pytest.fixture
+def closed(tmp_path, monkeypatch):
+    """A folder that nobody but its owner may enter; who runs the tests may be root, who enters every folder."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    (tmp_path / "open.yaml").write_text("a: 1\n", encoding="utf-8")
+    for name in ("stat", "scandir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name), folder, itself=name == "scandir"))
+    monkeypatch.setattr(os, "access", lambda path, *_: str(path) != str(folder))
+    return folder
+
+
+def refusing(call, folder, *, itself):
+    def refuse(path, *rest, **more):
+        if str(path).startswith(f"{folder}/") or (itself and str(path) == str(folder)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return call(path, *rest, **more)
+
+    return refuse
+
+
+def test_a_folder_that_may_not_be_entered_is_named(closed):
+    for path in (closed, closed / "d.yaml"):
+        with pytest.raises(InputError, match="file-unreadable") as refused:
+            read_manifest(str(path))
+        assert refused.value.parameters == {"path": str(path), "reason": "Permission denied"}
+
+
+def test_a_closed_folder_among_others_is_told_and_stops_nothing(closed):
+    found, errors = read_each([str(closed.parent)])
+    assert [manifest.path for manifest in found] == [str(closed.parent / "open.yaml")]
+    assert [(error.slug, error.parameters["path"]) for error in errors] == [("file-unreadable", str(closed))]

@@ -27,11 +27,14 @@ def find_reading(files: Files, workload: Workload, table: ArgumentTable | None) 
     Raises:
         InputError: ``edit-refused``.
     """
-    for reading in read_manifests(files, table or _NO_ARGUMENTS):
-        found = reading.workload
-        if (found.unit, found.place, found.kind) == (workload.unit, workload.place, workload.kind):
-            return reading
-    raise refused("not-found")
+    same = [each for each in read_manifests(files, table or _NO_ARGUMENTS) if _is_alike(each.workload, workload)]
+    if not same:
+        raise refused("not-found")
+    return next((reading for reading in same if reading.workload.file == workload.file), same[0])
+
+
+def _is_alike(found: Workload, wanted: Workload) -> bool:
+    return (found.unit, found.place, found.kind) == (wanted.unit, wanted.place, wanted.kind)
 
 
 def in_overlay(

@@ -6,7 +6,7 @@ from oomedic.catalogue import Catalogue, Model
 from oomedic.models.checkpoint import Checkpoint
 from oomedic.models.names import is_extension_of, split_name
 from oomedic.models.quantization import method_of, quantization_block
-from oomedic.models.storage_words import quantization_of
+from oomedic.models.storage_words import method_of_publisher, quantization_of
 
 How = Literal["exact", "stored", "behind", "nearest"]
 
@@ -27,14 +27,14 @@ def resolve(name: str, catalogue: Catalogue, quantization: str | None = None) ->
     """Look a model up in the catalogue.
 
     ``quantization`` is the engine's argument: a copy that stores its weights by another method is not the known one of
-    that name. The nearest known id is taken only when it says all that the given name says and more
-    ("…-17B-Instruct" for "…-17B-16E-Instruct"); the caller must say so.
+    that name; nor is one of a publisher who uses another. The nearest known id is taken only when it says all that the
+    given name says and more ("…-17B-Instruct" for "…-17B-16E-Instruct"); the caller must say so.
     """
     exact = catalogue.model(name)
     if exact is not None:
         return Resolved(name, checkpoint_of(exact), "exact")
     behind = catalogue.model_behind(name)
-    if behind is not None and _stores_so(behind, quantization):
+    if behind is not None and _stores_so(behind, quantization or method_of_publisher(split_name(name)[0])):
         return Resolved(name, checkpoint_of(behind), "behind")
     stored = _stored(name, catalogue)
     if stored is not None:

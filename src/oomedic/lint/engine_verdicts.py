@@ -145,6 +145,15 @@ def _nowhere(where: Where) -> tuple[Finding, ...]:
 def _key(workload: Workload, where: Where) -> str:
     """Return all that decides about an engine: not what it is called, nor where it stands."""
     alike = workload._replace(
-        unit="", namespace=None, name="", container="", edit_paths={}, place=None, managed_by=(), owner=None, notes=()
+        unit="",
+        namespace=None,
+        name="",
+        container="",
+        edit_paths={},
+        place=None,
+        file="",
+        managed_by=(),
+        owner=None,
+        notes=(),
     )
     return repr((alike, where))

@@ -18,7 +18,7 @@ _PLACES: Final = re.compile(
 )
 _STORAGE: Final = (
     r"(?:\d+g|[2-8]bit|asym|auto|autoround|awq|bf16|block|bnb|dynamic|exl[23]|f16|fp16|fp4|fp8|g\d+|gguf|gptq|int[48]"
-    r"|marlin|mtp|mxfp4|nvfp4|quantized|round|static|sym|ud|w[48]a(?:4|8|16)|i?q\d(?:_(?:[01kms]|x{0,3}[sl]))*)"
+    r"|marlin|mtp|mxfp4|nvfp4|quantized|round|static|sym|ud|unsloth|w[48]a(?:4|8|16)|i?q\d(?:_(?:[01kms]|x{0,3}[sl]))*)"
 )
 """Words of a name that say how weights are stored, not which."""
 _STORED: Final = re.compile(rf"[-_. ]+({_STORAGE})$")

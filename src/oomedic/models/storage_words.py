@@ -7,15 +7,25 @@ Publishers name quantised copies by habit: "-AWQ", "-GPTQ-Int4", "-FP8-dynamic",
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-LEFT_ALONE: Final = ("lm_head", "re:.*(vision|visual|audio|multi_modal).*")
-"""What publishers leave as it is: the output layer, and the towers for images and sound with their projectors."""
-_COMPRESSED_LEAVES: Final = (*LEFT_ALONE, "re:.*linear_attn.*")
-"""What llm-compressor's examples for Qwen3-Next and Qwen3.5 leave as it is (quantization_w8a8_fp8, …_w4a4_fp4)."""
+_DRAFTS: Final = ("re:.*mtp.*",)
+"""Layers of multi-token prediction, which transformers does not load: whoever quantises through it leaves them."""
+LEFT_ALONE: Final = ("lm_head", "re:.*(vision|visual|audio|multi_modal).*", *_DRAFTS)
+"""What publishers leave as it is: the output layer, towers for images and sound with their projectors, drafts."""
+_FLOATS_LEAVE: Final = (*LEFT_ALONE, "re:.*linear_attn.*")
+"""What llm-compressor's examples for Qwen3-Next and Qwen3.5 leave as it is where weights become fp8 or fp4.
+
+With integers (examples/awq/qwen3_next_example.py) linear attention is quantised as well.
+"""
 _COMPRESSORS: Final = frozenset(("redhatai", "neuralmagic", "nm-testing", "cpatonn", "cyankiwi"))
 """Publishers who quantise with llm-compressor, which stores AWQ as compressed-tensors too, without zero points."""
 _GROUP: Final = 128
 _FOUR_BITS: Final = frozenset({"4bit", "int4", "w4a16", "4-bit", "w4", "q4"})
 _EIGHT_BITS: Final = frozenset({"8bit", "int8", "w8a16", "w8a8", "8-bit", "w8", "q8"})
+
+
+def method_of_publisher(organisation: str) -> str | None:
+    """Return the method by which an organisation stores all that it quantises, None where that is not known."""
+    return "compressed-tensors" if organisation.lower() in _COMPRESSORS else None
 
 
 def quantization_of(words: Sequence[str], publisher: str = "") -> Mapping[str, Any] | None:
@@ -44,11 +54,11 @@ def quantization_of(words: Sequence[str], publisher: str = "") -> Mapping[str, A
 
 def _integers(bits: int) -> Mapping[str, Any]:
     weights = {"num_bits": bits, "type": "int", "strategy": "group", "group_size": _GROUP, "symmetric": True}
-    return _compressed({"weights": weights, "input_activations": None})
+    return _compressed({"weights": weights, "input_activations": None}, LEFT_ALONE)
 
 
-def _compressed(group: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": _COMPRESSED_LEAVES}
+def _compressed(group: Mapping[str, Any], left: Sequence[str] = _FLOATS_LEAVE) -> Mapping[str, Any]:
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": left}
 
 
 _NVFP4: Final = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16}
@@ -59,9 +69,27 @@ _FP8: Final = _compressed(
     }
 )
 _RECIPES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "awq": {"quant_method": "awq", "bits": 4, "group_size": _GROUP, "zero_point": True},
-    "gptq": {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "desc_act": False},
-    "autoround": {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "desc_act": False},
+    "awq": {
+        "quant_method": "awq",
+        "bits": 4,
+        "group_size": _GROUP,
+        "zero_point": True,
+        "modules_to_not_convert": _DRAFTS,
+    },
+    "gptq": {
+        "quant_method": "gptq",
+        "bits": 4,
+        "group_size": _GROUP,
+        "desc_act": False,
+        "modules_to_not_convert": _DRAFTS,
+    },
+    "autoround": {
+        "quant_method": "gptq",
+        "bits": 4,
+        "group_size": _GROUP,
+        "desc_act": False,
+        "modules_to_not_convert": _DRAFTS,
+    },
     "bnb": {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_use_double_quant": True},
     "nvfp4": {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16, "ignore": LEFT_ALONE},
     "fp8": _FP8,

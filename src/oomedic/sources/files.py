@@ -1,6 +1,8 @@
 """What lies in files: logs, manifests, a model's config; and writing that never leaves half a file."""
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
@@ -28,25 +30,30 @@ def is_manifest(path: str) -> bool:
 def in_folders(paths: Iterable[str]) -> list[str]:
     """Return the paths with every folder replaced by the files in it and below it, hidden ones left out.
 
+    A folder that may not be entered stands for itself: reading it tells why.
+
     Raises:
         InputError: ``folder-empty``.
     """
     found: list[str] = []
     for path in paths:
-        if not os.path.isdir(path):
-            found.append(path)
-            continue
-        inside = sorted(
-            os.path.join(folder, name)
-            for folder, folders, names in os.walk(path)
-            if not _hide(folders)
-            for name in names
-            if not name.startswith(".")
-        )
+        inside = _inside(path) if os.path.isdir(path) else [path]
         if not inside:
             raise InputError("folder-empty", path=path)
         found += inside
     return found
+
+
+def _inside(folder: str) -> list[str]:
+    closed: list[OSError] = []
+    files = sorted(
+        os.path.join(inner, name)
+        for inner, folders, names in os.walk(folder, onerror=closed.append)
+        if not _hide(folders)
+        for name in names
+        if not name.startswith(".")
+    )
+    return [*files, *(str(error.filename) for error in closed)]
 
 
 def _hide(folders: list[str]) -> bool:
@@ -191,9 +198,15 @@ def _like(path: str, made: str) -> None:
 
 
 def _require(path: str) -> None:
-    if not os.path.exists(path):
-        raise InputError("file-missing", path=path)
-    if os.path.isdir(path):
+    try:
+        is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+    except PermissionError as error:
+        raise InputError("file-unreadable", path=path, reason=str(error.strerror)) from error
+    except (OSError, ValueError):  # a name with a null byte is no name
+        raise InputError("file-missing", path=path) from None
+    if is_folder and not os.access(path, os.R_OK | os.X_OK):
+        raise InputError("file-unreadable", path=path, reason=os.strerror(errno.EACCES))
+    if is_folder:
         raise InputError("is-a-folder", path=path)
 
 

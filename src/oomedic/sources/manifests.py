@@ -36,7 +36,9 @@ def read_each(paths: Iterable[str]) -> tuple[tuple[Manifest, ...], tuple[InputEr
     for path in named:
         try:
             waiting += [
-                each for each in in_folders([path]) if each == path or is_manifest(each) or is_kustomization(each)
+                each
+                for each in in_folders([path])
+                if each == path or is_manifest(each) or is_kustomization(each) or os.path.isdir(each)
             ]
         except InputError as error:
             errors.append(error)

@@ -96,6 +96,7 @@ class Workload(NamedTuple):
         edit_paths: by argument, and by resource name for the devices; arguments that are often changed have one even
             where they are not given.
         place: where the container is found again: document, item of a List, a key within the object.
+        file: that it was read from, as it was named: two files may hold objects of one name.
         group_size: how many pods make one replica of the engine.
         replicas_range: the bounds of an autoscaler.
         role: ``prefill`` or ``decode`` where they are apart.
@@ -140,6 +141,7 @@ class Workload(NamedTuple):
     progress_deadline_s: int | None = None
     edit_paths: Mapping[str, EditPath] = {}
     place: tuple[int, int | None, str] | None = None
+    file: str = ""
     group_size: int = 1
     replicas_range: tuple[int | None, int | None] | None = None
     role: str | None = None

@@ -65,8 +65,10 @@ def _tell(found: Amendment, options: "Namespace") -> None:
         for said in _lines(engine, phrases):
             sys.stderr.write(f"{phrases.say(said)}\n")
     if options.in_place:
-        for path in (*found.changed.paths, *found.changed.made):
+        for path in found.changed.paths:
             sys.stderr.write(f"{phrases.text('patch.written', path=path)}\n")
+        for path in found.changed.made:
+            sys.stderr.write(f"{phrases.text('patch.added', path=path)}\n")
     elif options.output == FORMS[0] and "***" in diff_of_files(found.changed.before, found.changed.after):
         sys.stderr.write(f"{phrases.text('patch.hidden')}\n")
 

@@ -66,6 +66,7 @@ _FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
         "glm",
         "glm4",
         "glm4v_text",
+        "glm_ocr_text",
         "qwen3",
         "qwen3_vl_text",
         "exaone4",

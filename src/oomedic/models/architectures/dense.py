@@ -78,6 +78,7 @@ DENSE: Final[Mapping[str, Switches]] = {
     "glm": Switches(qkv_bias=True),
     "glm4": Switches(norms=4),
     "glm4v_text": Switches(qkv_bias=True, norms=4),
+    "glm_ocr_text": Switches(norms=4),
     "qwen3": Switches(head_norms="head"),
     "qwen3_vl_text": Switches(head_norms="head"),
     "exaone4": Switches(head_norms="head"),

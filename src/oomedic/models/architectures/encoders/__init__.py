@@ -32,6 +32,7 @@ _BUILDERS: Final = {
     "pixtral_llava": ("pixtral", "llava"),
     "glm4v": ("glm", "glm4v"),
     "glm4v_moe": ("glm", "glm4v"),
+    "glm_ocr": ("glm", "glm_ocr"),
     "llava": ("clip", "llava"),
     "llava_next": ("clip", "llava"),
     "paligemma": ("clip", "paligemma"),
