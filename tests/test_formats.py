@@ -124,6 +124,8 @@ FORMATS = {
     "plain": str,
     "coloured": each(lambda line, _: coloured(line)),
     "coloured, the escapes lost": each(lambda line, _: coloured(line).replace("\x1b", "")),
+    "coloured, the escapes written out": each(lambda line, _: coloured(line).replace("\x1b", "^[") + "^M"),
+    "coloured, through rsyslog": each(lambda line, _: coloured(line).replace("\x1b", "#033")),
     "CRLF": lambda log: log.replace("\n", "\r\n"),
     "containerd": containerd(),
     "containerd in parts": containerd(200),

@@ -178,3 +178,20 @@ def test_time_grows_with_the_length_only(piece):
     start = time.perf_counter()
     lines(raw)
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("pod", ["vllm-7c5d9f4b8c-x2k9z", "qwen-0"])
+def test_what_stern_puts_before_an_error_comes_off(pod):
+    (line,) = lines(f"{pod} vllm ZeroDivisionError: division by zero".encode())
+    assert line.text == "ZeroDivisionError: division by zero"
+
+
+def test_words_that_only_look_like_a_pod_stay():
+    (line,) = lines(b"attempt-2 failed with the status of the request")
+    assert line.text == "attempt-2 failed with the status of the request"
+
+
+@pytest.mark.parametrize("escape", ["\x1b", "#033", "^[", "ESC"])
+def test_colours_come_off_however_the_escape_is_written(escape):
+    (line,) = lines(f"{escape}[1;36m(APIServer pid=1){escape}[0;0m ValueError: no{escape}[0m".encode())
+    assert (line.text, line.rank) == ("ValueError: no", "APIServer")

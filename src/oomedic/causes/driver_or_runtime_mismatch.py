@@ -61,8 +61,9 @@ from oomedic.evidence import Evidence
 from oomedic.finding import Finding
 from oomedic.logs.fields import count, line_of, text
 from oomedic.logs.signatures import Event
-from oomedic.symptoms.failures import failure
+from oomedic.symptoms.failures import failure, outweighed
 
+_PLATFORM = "platform_missing"
 _COMBINATION = frozenset({803, 804})
 _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
 
@@ -72,7 +73,7 @@ _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
     "driver-or-runtime-mismatch",
     reads=(
         *("cuda_initialisation", "driver_too_old", "gpu_invisible", "nvml_failed"),
-        *("container_toolkit_refused", "library_missing", "torch_without_cuda", "gpu_driver"),
+        *("container_toolkit_refused", "library_missing", "torch_without_cuda", "gpu_driver", _PLATFORM),
     ),
     helps=("FIX414", "FIX407", "FIX413", "FIX412", "FIX411"),
     useless=("FIX101", "FIX102", "FIX103", "FIX104", "FIX105", "FIX107", "FIX108", "FIX201"),
@@ -81,13 +82,26 @@ def match(evidence: Evidence) -> Finding | None:
     """Recognise what CUDA, NVML or the container runtime says about the driver."""
     told = (event for event in evidence.events if _concerns(event))
     first = next(told, None)
-    if first is None or failure(evidence, first.signature) is None:
+    if first is None:
+        return _without_platform(evidence)
+    fatal = failure(evidence, first.signature)
+    if fatal is None:
         return None
+    first = fatal if _concerns(fatal) else first
     claims = (_said(first), *_unrequested(evidence, first), *_driver(evidence))
     certain = first.signature not in {"gpu_invisible", "library_missing"}
     return Finding(
         "GPU102", "driver-or-runtime-mismatch", "certain" if certain else "likely", claims, first.line, "other"
     )
+
+
+def _without_platform(evidence: Evidence) -> Finding | None:
+    """Recognise an engine that found no device at all, where the log ends before it fails for it."""
+    event = failure(evidence, _PLATFORM)
+    if event is None or outweighed(evidence, event) or evidence.first("python_error") is not None:
+        return None
+    said = claim("GPU102.invisible", line_of(event))
+    return Finding("GPU102", "driver-or-runtime-mismatch", "possible", (said,), event.line, "other")
 
 
 def _concerns(event: Event) -> bool:

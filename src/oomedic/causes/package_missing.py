@@ -44,6 +44,7 @@ c-compiler: A kernel is compiled at the start, and the image has no C compiler.
 build: A kernel is compiled at the start, and the compiler failed: the image lacks headers or libraries that it needs, mostly those of Python or the driver's libcuda.
 build-lacks: A kernel is compiled at the start, and the image lacks {lacking}, which that needs.
 tokenizer: The tokenizer file is of a newer format than the tokenizers package of this image reads, or it is damaged.
+store: The model streamer cannot read from this kind of store ({store}): the library for it is not in the image. It comes with an extra of the package (runai-model-streamer[s3], [gcs], [azure]).
 library: A library of the image does not fit the others: {symbol}.
 """
 
@@ -65,7 +66,9 @@ _WORDS = (
     "not available. requires",
 )
 _ADVICE = ("please install", "lease install")
-_PRINTED = ("package_missing", "library_missing", "nvcc_missing", "compiler_missing", "tokenizer_unreadable")
+_STORE = "store_unsupported"
+_PRINTED = ("package_missing", "library_missing", "nvcc_missing", "compiler_missing", "tokenizer_unreadable", _STORE)
+_PLAINLY = {"tokenizer_unreadable": "POD109.tokenizer", "nvcc_missing": "POD109.compiler"}
 _OF_CUDA = ("libcud", "libnv", "libcublas", "libnccl")
 
 
@@ -107,13 +110,13 @@ def _said(event: Event) -> Claim:
     )
     if event.signature == "library_missing":
         return claim("POD109.library", where, symbol=text(event, "symbol") or text(event, "library"))
-    if event.signature == "tokenizer_unreadable":
-        return claim("POD109.tokenizer", where)
+    if event.signature == _STORE:
+        return claim("POD109.store", where, store=text(event, "store"))
+    if event.signature in _PLAINLY:
+        return claim(_PLAINLY[event.signature], where)
     if event.signature == "compiler_missing":
         lacking = text(event, "header") or text(event, "program") or text(event, "library")
         if lacking:
             return claim("POD109.build-lacks", where, lacking=lacking)
         return claim("POD109.c-compiler" if event.fields.get("absent") else "POD109.build", where)
-    if event.signature == "nvcc_missing":
-        return claim("POD109.compiler", where)
     return claim("POD109.package", where, package=package) if package else claim("POD109.unknown", where)

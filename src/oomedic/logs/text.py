@@ -42,6 +42,7 @@ _LEVEL: Final = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)"
 _HEADER: Final = re.compile(
     _LEVEL + r" {1,4}(?:\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? )?\[?[\w./-]{1,160}:\d{1,6}\] ?"  # vLLM's own
 )
+_HASHED: Final = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names in Kubernetes
 _PREFIX: Final = re.compile(
     r"\[pod/[^\]\s]{1,300}\] ?"  # kubectl logs --prefix
     r"|(?P<time>\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?)"
@@ -54,6 +55,9 @@ _PREFIX: Final = re.compile(
     r"|\[(?i:debug|info|warn|warning|error)\] ?(?:\(Process\) )?|[>*]{1,4} ?"  # launchers; quoted in a report
     r"|\[[\w./-]{1,120}\.py(?::\d{1,6})?\]\s{0,2}"  # what is left of a shortened header
     r"|\[?[\w.-]{1,120}(?:/[\w.-]{1,120})?\]?\s{1,60}\|\s"  # Compose, stern, honcho
+    rf"|[a-z0-9][\w.-]{{0,200}}-{_HASHED}{{5,10}}-{_HASHED}{{5}} [a-z0-9][a-z0-9-]{{0,62}} "  # stern, of a Deployment
+    r"|[a-z0-9][a-z0-9.-]{0,200}-\d{1,4} [a-z0-9][a-z0-9-]{0,62} "  # and of a StatefulSet
+    r"(?=Traceback \(|\s{2}File \"|[\w.]{1,80}(?:Error|Exception)(?:: |$))"
     r"|(?P<rank>[(\[](?:(?:rank|Stage-)\d{1,5}|(?:Vllm)?Worker[\w-]{0,60}|EngineCore\w{0,40}|A[pP][iI]Server\w{0,40}"
     r"|(?:[A-Za-z][\w:.-]{0,60}(?: rank=\d+)?,? )?pid=\d+(?:, ip=[\w.:]+)?)[)\]]:? ?)"
 )
@@ -90,6 +94,7 @@ def to_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def lines(raw: bytes) -> tuple[Line, ...]:
     """Read one physical line: the lines that it holds, several where JSON or a progress bar packs them into one."""
     text = raw.decode("utf-8", "replace").replace("\0", "").removeprefix("\ufeff").rstrip("\r\n")
+    text = text.removesuffix("^M")  # as cat -v writes it
     return tuple(line for part in _parts(text) for line in _line(part, _NESTED))
 
 
