@@ -70,7 +70,7 @@ def assess(
         UsageError: ``not-divisible`` when the model cannot be split over the ranks.
         InputError: ``config-lacks`` when the model's config misses a key that the arithmetic needs.
     """
-    worst = _by_the_formulas(checkpoint, config, gpu, known)
+    worst = _tightest_stage(demands(checkpoint, config, gpu), config, gpu, known)
     without = known.asked == _ENCODER and checkpoint is not None and takes_text_only(checkpoint, config)
     if known.died is None or without:
         return worst  # no run died, or it did of a part that is not there any more
@@ -85,8 +85,7 @@ def assess_demands(asked: Sequence[Demand], config: EngineConfig, gpu: Gpu | Non
 
     ``asked`` as ``demands`` returned it for a configuration and card that differ in nothing it depends on.
     """
-    device = _device(config, gpu, NOTHING_KNOWN)
-    return min((_stage(demand, config, device, NOTHING_KNOWN) for demand in asked), key=_room)
+    return _tightest_stage(asked, config, gpu, NOTHING_KNOWN)
 
 
 def calibrate(checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known) -> Known:
@@ -102,7 +101,7 @@ def calibrate(checkpoint: Checkpoint | None, gpu: Gpu | None, known: Known) -> K
     if len(asked) == 1:
         known = known._replace(pool=_sharpened(known, asked[0].cut, baseline))
     known = known._replace(corrections=_corrections(asked[0], known, _device(baseline, gpu, known)))
-    return known._replace(before=_by_the_formulas(checkpoint, baseline, gpu, known).checks)
+    return known._replace(before=_tightest_stage(asked, baseline, gpu, known).checks)
 
 
 def widened(assessments: Sequence[Assessment]) -> Assessment:
@@ -133,9 +132,9 @@ def _covering(figure: Figure | None, others: Sequence[Figure | None]) -> Figure 
     return figure._replace(low=min(figure.low, low), high=max(figure.high, high))
 
 
-def _by_the_formulas(checkpoint: Checkpoint | None, config: EngineConfig, gpu: Gpu | None, known: Known) -> Assessment:
+def _tightest_stage(asked: Sequence[Demand], config: EngineConfig, gpu: Gpu | None, known: Known) -> Assessment:
     device = _device(config, gpu, known)
-    return min((_stage(demand, config, device, known) for demand in demands(checkpoint, config, gpu)), key=_room)
+    return min((_stage(demand, config, device, known) for demand in asked), key=_room)
 
 
 def _device(config: EngineConfig, gpu: Gpu | None, known: Known) -> Device:

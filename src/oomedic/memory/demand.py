@@ -228,6 +228,8 @@ def weights(
     figure = _with_band(found.allocated + beside, f"{checkpoint.where}:{checkpoint.id}")
     if stage.is_first and stack.encoder is None and checkpoint.tower_parameters:
         figure = figure.plus(_tower(checkpoint, config, scheme.element_bytes))
+    if not config.number("cpu_offload_gb"):
+        return figure
     return _offloaded(figure, config, layer_weights(stack, scheme, stage).parameters)
 
 

@@ -10,7 +10,6 @@ from oomedic.memory.assessment import Assessment
 from oomedic.placement.landing import Closed, landings
 from oomedic.placement.needs import needs_of
 from oomedic.placement.node_pool import NodePool, read_node_pools
-from oomedic.placement.unplaced import read_unplaced
 from oomedic.placement.verdict import CardVerdict, verdicts
 from oomedic.question import Manifest
 
@@ -56,7 +55,12 @@ def pools_among(manifests: Sequence[Manifest]) -> tuple[NodePool, ...]:
 
 def _kept_from_its_devices(evidence: Evidence) -> bool:
     """Tell whether an event says that the pod does not tolerate the usual taint of the GPUs that it asks for."""
-    reasons = (each for event in evidence.all("pod_unschedulable") for each in read_unplaced(event.quote))
+    events = tuple(evidence.all("pod_unschedulable"))
+    if not events:
+        return False
+    from oomedic.placement.unplaced import read_unplaced  # only for a pod that got no node
+
+    reasons = (each for event in events for each in read_unplaced(event.quote))
     return any(each.kind == "taint" and str(each.details.get("taint", "")).startswith(_GPU) for each in reasons)
 
 
