@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from oomedic.entrypoints.cli import main
 from oomedic.logs.signatures import Signatures
@@ -16,6 +17,8 @@ from oomedic.logs.signatures import Signatures
 TESTS = Path(__file__).parent
 DATA = TESTS.parent / "src/oomedic/data"
 os.environ["OOMEDIC_LANG"] = "en"  # whatever the locale of who runs the tests; processes that tests start inherit it
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # how long an example takes tells how busy the machine is; benchmarks/ measure time
 
 
 @pytest.fixture(scope="session")
