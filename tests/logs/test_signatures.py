@@ -118,7 +118,7 @@ def test_patterns_are_linear():
                 start = time.process_time()
                 match(signature, text + filler)
                 match(signature, filler[:4_000] + text + filler)
-                assert time.process_time() - start < 0.25, (row["name"], piece)
+                assert time.process_time() - start < 0.5, (row["name"], piece)
 
 
 @pytest.mark.parametrize(
