@@ -135,17 +135,21 @@ def stage_weights(evidence: Evidence) -> list[int]:
 
 
 def tokens(case: cases.Case, library: Library, pool: float) -> dict[str, float | bool]:
-    """Compare tokens or blocks with the print, the printed GiB of KV cache given."""
+    """Compare tokens, blocks or concurrency with the print, the printed GiB of KV cache given."""
     observed = case["observed"]
     plan = asked(case, library, pool).assessment
     kv = plan.kv if plan else None
     if kv is None:
         return {}
-    tokens = observed.get("kv_tokens")
-    printed, ours = (tokens, kv.tokens) if tokens else (observed.get("gpu_blocks"), kv.blocks)
+    prints = (
+        (observed.get("kv_tokens"), kv.tokens, kv.block_size),
+        (observed.get("gpu_blocks"), kv.blocks, 1),
+        (observed.get("max_concurrency"), kv.max_concurrency, 0.005),
+    )
+    printed, ours, step = next((each for each in prints if each[0]), (None, 0, 0))
     if not printed:
         return {}
-    rounding = 0.005 / pool + (kv.block_size / printed if observed.get("kv_tokens") else 1 / printed)
+    rounding = 0.005 / pool + step / printed
     return {"kv_tokens_given_gib": ours / printed - 1, "tokens_exact": abs(ours / printed - 1) <= rounding}
 
 
