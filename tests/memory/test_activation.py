@@ -42,6 +42,11 @@ def test_speculated_tokens_are_sampled_too():
     assert sampler(model(), drafting).size == 16 * 4 * 128256 * 38
 
 
+@pytest.mark.parametrize("written", ["\ufffd3", None, [3], -1, 2.5])
+def test_what_is_no_number_of_speculated_tokens_counts_as_none(written):
+    assert speculative(config(speculative_config={"num_speculative_tokens": written})) == 0
+
+
 def test_the_second_model_runner_samples_without_sorting_until_0_33():
     chosen = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
     cheap, dear = (sampler(model(), config(version, chosen)).size for version in ("0.28.0", "0.33.0"))

@@ -223,7 +223,8 @@ def speculative(config: EngineConfig) -> int:
     """Return the number of speculated tokens per step."""
     value = config.value("speculative_config")
     if isinstance(value, dict):
-        return int(value.get("num_speculative_tokens") or 0)
+        asked = str(value.get("num_speculative_tokens"))
+        return int(asked) if asked.isdecimal() else 0  # what is no number the engine refuses
     return config.integer("num_speculative_tokens")
 
 

@@ -43,12 +43,7 @@ def number(config: Config, *names: str, default: int) -> int:
     Raises:
         InputError: ``config-malformed`` when it is no number.
     """
-    value = first(config, *names)
-    if value is None:
-        return default
-    if _is_number(value):
-        return int(value)
-    raise _malformed(config, names[0], value)
+    return int(ratio(config, *names, default=default))
 
 
 def ratio(config: Config, *names: str, default: float) -> float:
@@ -61,7 +56,8 @@ def ratio(config: Config, *names: str, default: float) -> float:
     if value is None:
         return default
     if _is_number(value):
-        return float(value)
+        size: float = value
+        return size
     raise _malformed(config, names[0], value)
 
 
