@@ -154,6 +154,15 @@ class TestAbsurdNumbers:
             "unknown",
         }
 
+    @pytest.mark.parametrize("name", ["max-model-len", "max-num-seqs", "max-num-batched-tokens", "block-size"])
+    def test_counts_beyond_any_float_end_in_no_accident(self, name):
+        digits = "9" * 400
+        assert judged(deployment(SMALL, f"--{name}={digits}", version="0.10.2")).outcome in {
+            "starts",
+            "crashes",
+            "unknown",
+        }
+
 
 def test_where_a_log_is_given_nothing_is_foreseen():
     text = deployment(SMALL, "--max-model-len=131072", "--enforce-eagre")

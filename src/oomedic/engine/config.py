@@ -16,6 +16,7 @@ SettingOrigin = Literal["given", "printed", "default"]
 Context = Literal["api", "library"]
 
 _ABSURD: Final = 1e12
+_UNCOUNTABLE: Final = 10**30
 
 
 class Setting(NamedTuple):
@@ -49,9 +50,9 @@ class EngineConfig(NamedTuple):
     settings: Mapping[str, Setting]
 
     def integer(self, name: str) -> int:
-        """Return a setting that is a whole number, 0 where it is unknown."""
+        """Return a setting that is a whole number, 0 where it is unknown, or beyond what can be reckoned with."""
         value = self.value(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+        return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _UNCOUNTABLE else 0
 
     def number(self, name: str) -> float:
         """Return a setting that is a number, 0 where it is unknown, or larger than anything that it could count."""
