@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oomedic
+from oomedic.arguments.literals import CutOff, read_literal
 from oomedic.arguments.reader import (
     ArgumentTable,
     EngineArgs,
@@ -211,6 +212,12 @@ def test_the_line_of_non_default_arguments_is_read():
         "enforce_eager": True,
     }
     assert args.given["port"] == Given(20667, "log:9", "port")
+
+
+def test_digits_without_end_are_read_once():
+    # digits that no bracket closes were once read again from each of them: hours for this line
+    with pytest.raises(CutOff):
+        read_literal("[" + "9" * 300_000)
 
 
 def test_a_line_that_was_cut_off_is_read_as_far_as_it_goes():

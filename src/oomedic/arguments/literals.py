@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 _STRING: Final = re.compile(r"[brfu]{0,2}('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", re.DOTALL)
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?=\s*[,)\]}>])")
+_NUMBER: Final = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?=\s*+[,)\]}>])")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 _ENUM: Final = re.compile(r"<[\w.]+: ")
 _BARE: Final = re.compile(r"[^,)\]}>]*")
