@@ -27,9 +27,7 @@ from oomedic.models.checkpoint import Checkpoint
 from oomedic.models.modules import Shard
 from oomedic.models.quantization import Scheme
 from oomedic.units import GIB, Bytes
-from oomedic.version import Version
 
-_WHOLE_SEGMENTS_SINCE: Final = Version(0, 21, 0)
 _KNOWN_BAND: Final = 0.003
 _ESTIMATE_BAND: Final = 0.08
 _TOWER_BAND: Final = 0.5
@@ -219,7 +217,7 @@ def weights(
     scheme = _scheme(checkpoint, config, gpu)
     if stack is None or scheme is None:
         return _estimated(checkpoint, config)
-    whole = config.rules.version >= _WHOLE_SEGMENTS_SINCE
+    whole = bool(config.rules.weights["whole_segments"])
     found = stage_weights(stack, scheme, stage, whole_segments=whole)
     beside = beside_weights(checkpoint, config, stack, scheme, stage)
     draft = draft_of(checkpoint, config, stack, shard_of(checkpoint, config)) if stage.is_last else None
@@ -244,7 +242,7 @@ def _encoder(
         return _tower(checkpoint, config, scheme.element_bytes) if checkpoint.tower_parameters else None
     if not stack.encoder:
         return None
-    held = encoder_weights(stack, scheme, whole_segments=config.rules.version >= _WHOLE_SEGMENTS_SINCE).allocated
+    held = encoder_weights(stack, scheme, whole_segments=bool(config.rules.weights["whole_segments"])).allocated
     return _with_band(held, f"{checkpoint.where}:{checkpoint.id}:encoder")
 
 
